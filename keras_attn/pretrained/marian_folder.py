@@ -110,7 +110,13 @@ def save_marian(model, source_tokenizer, tokenizer, folder, search: Mapping) -> 
         files |= {} if is_shared else {"target_vocab.json": names["target"]}
         for name, known in files.items():
             _write(partial / name, {piece: place for place, piece in enumerate(known)})
-        for name, content in _settings(model.config, names, is_shared, search, silent).items():
+        pad = longest - 1
+        banned = [pad - place for place in range(len(rows) + 1)]
+        banned += [orders["target"].index(token) for token in getattr(tokenizer, "never", ())]
+        anew = bool(silent is not None and silent[START_ID])
+        for name, content in _settings(
+            model.config, names, is_shared, {**search, "banned": banned, "anew": anew}
+        ).items():
             _write(partial / name, content)
         move_folder(partial, folder)
     return folder
@@ -226,12 +232,10 @@ def _turned(array, role, units):
     return array[units] if role == UNITS else array.reshape(-1)
 
 
-def _settings(config, names, is_shared, search, silent):
+def _settings(config, names, is_shared, search):
     """Contents of the JSON files by name."""
     pad, sizes = len(names["target"]) - 1, {side: len(each) for side, each in names.items()}
     special = {"pad_token_id": pad, "eos_token_id": 0, "decoder_start_token_id": pad}
-    rows = _special_rows(config, silent)
-    banned = [[pad - place] for place in range(len(rows) + 1)]
     model = {
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
@@ -258,13 +262,13 @@ def _settings(config, names, is_shared, search, silent):
     }
     generation = {
         **special,
-        "bad_words_ids": banned,
+        "bad_words_ids": [[token] for token in search["banned"]],
         "forced_eos_token_id": 0,
         "max_length": 512,
         "num_beams": search["beam_width"],
         "length_penalty": search["length_alpha"],
         "early_stopping": search["early_stopping"],
-        "renormalize_logits": bool(silent is not None and silent[START_ID]),
+        "renormalize_logits": search["anew"],
     }
     tokenizer = {
         "tokenizer_class": "MarianTokenizer",

@@ -17,6 +17,8 @@ from keras_attn.ops.positions import LONGEST
 from keras_attn.pretrained.tensors import count_blocks
 
 MARIAN, M2M, MBART, T5, MT5 = "marian", "m2m_100", "mbart", "t5", "mt5"
+BART = (MARIAN, M2M, MBART)
+"""Kinds whose tensors are named as BART's."""
 MULTILINGUAL = (M2M, MBART)
 """Kinds whose texts begin with their language."""
 ACTIVATIONS = {

@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+from keras import ops
 
 from keras_attn.contracts import START_ID
 from keras_attn.models.transformer.transformer_config import ALL, NOTHING
+from keras_attn.ops.positions import LONGEST, sinusoids
 from keras_attn.pretrained.tensors import PlannedTensor
-from keras_attn.pretrained.translator_sizes import M2M, MARIAN, MBART
+from keras_attn.pretrained.translator_sizes import BART, MBART
 from keras_attn.pretrained.translator_vocabulary import SILENT
 
 SHARED = "model.shared.weight"
@@ -41,10 +43,8 @@ def with_whole_tables(checkpoint, sizes):
     """
     tensors = dict(checkpoint.tensors)
     tied, kind = sizes.arguments["tied"], checkpoint.settings["model_type"]
-    if kind not in (MARIAN, M2M, MBART):
-        _unify(
-            checkpoint, tensors, "shared.weight", (*_T5_TABLES, *([HEAD] if tied == ALL else []))
-        )
+    if kind not in BART:
+        _unify(checkpoint, tensors, "shared.weight", _T5_TABLES)
         return tensors
     if tied == ALL:
         _unify(checkpoint, tensors, SHARED, (*TABLES.values(), HEAD))
@@ -55,8 +55,9 @@ def with_whole_tables(checkpoint, sizes):
                 tensors.setdefault(name, shared)
         if tied != NOTHING:
             _unify(checkpoint, tensors, TABLES["target"], (HEAD,))
-    size = tensors[SHARED if tied == ALL else TABLES["target"]].shape[0] if tensors else 0
-    tensors.setdefault(BIAS, np.zeros((1, size), "float32"))
+    table = tensors.get(SHARED if tied == ALL else TABLES["target"])
+    if table is not None:  # A missing one is named with the others.
+        tensors.setdefault(BIAS, np.zeros((1, *table.shape[:1]), "float32"))
     if kind != MBART:
         _drop_sinusoids(checkpoint, tensors, sizes)
     return tensors
@@ -78,21 +79,18 @@ def _unify(checkpoint, tensors, name, others):
 def _drop_sinusoids(checkpoint, tensors, sizes):
     """Removes tables of static positions, which are computed here."""
     where = sizes.arguments.get("position_arguments", {})
+    width = sizes.arguments["hidden_dim"]
     for name in [name for name in tensors if ".embed_positions.weight" in name]:
         table = tensors.pop(name).astype("float64")
-        if table.ndim != 2 or table.shape[1] != sizes.arguments["hidden_dim"]:
+        if table.ndim != 2 or table.shape[1] != width:
             raise checkpoint.refusal(f"{name} of shape {table.shape}")
         offset = where.get("offset", 0)
-        known = _sinusoids_in_halves(len(table), table.shape[1], where.get("base", 10000.0))
+        known = ops.convert_to_numpy(
+            sinusoids(np.arange(len(table)), width, where.get("base", LONGEST))
+        )
         # Rows before the first position are never read.
-        if not np.allclose(table[offset:], known[offset:], atol=1e-4):
+        if not np.allclose(table[offset:, alternating(width)], known[offset:], atol=1e-3):
             raise checkpoint.refusal(f"{name}, which are no sinusoids")
-
-
-def _sinusoids_in_halves(length, width, base):
-    pairs = np.arange((width + 1) // 2)
-    angles = np.arange(length)[:, None] * base ** (-2 * pairs / width)
-    return np.concatenate([np.sin(angles), np.cos(angles)[:, : width // 2]], axis=1)
 
 
 def alternating(width):
@@ -150,7 +148,7 @@ class Plan:
 
     def tensors(self):
         """All of them."""
-        yield from self._bart() if self.kind in (MARIAN, M2M, MBART) else self._t5()
+        yield from self._bart() if self.kind in BART else self._t5()
 
     def _table(self, name, *parts, side="target", factor=None):
         """A table of embeddings (V, D)."""
@@ -170,10 +168,10 @@ class Plan:
         bias[self.silent] = SILENT
         return {"output_bias": bias}
 
-    def _read(self, name, part, outputs, inputs=None):
+    def _read(self, name, part, outputs):
         """A kernel of torch's Linear that reads the model's units."""
-        inputs = inputs or self.config.hidden_dim
-        return PlannedTensor(name, (outputs, inputs), lambda array: {part: array.T[self.units]})
+        shape = (outputs, self.config.hidden_dim)
+        return PlannedTensor(name, shape, lambda array: {part: array.T[self.units]})
 
     def _written(self, name, part, inputs):
         """A kernel of torch's Linear that writes the model's units."""

@@ -59,8 +59,6 @@ class Vocabulary:
         special = [self.pad, self.unknown, self.start, self.end]
         apart = {self.pad, self.unknown, self.end}
         rest = [place for place in range(len(self.names)) if place not in apart]
-        if self.start == self.pad:
-            rest = [place for place in rest if place != self.start]
         object.__setattr__(self, "rows", np.array([*special, *rest]))
 
     @property
@@ -124,7 +122,10 @@ def _file(checkpoint, name) -> Path:
 def _ids(checkpoint, name) -> dict[str, int]:
     """The ids of pieces in a JSON file."""
     path = _file(checkpoint, name)
-    ids = read_settings(path)
+    return _checked_ids(read_settings(path), path)
+
+
+def _checked_ids(ids, path) -> dict[str, int]:
     if not ids or not all(type(place) is int and place >= 0 for place in ids.values()):
         raise ValueError(f"Expected ids >= 0 of pieces in {os.fspath(path)!r}. Received: others")
     return ids
@@ -201,7 +202,8 @@ def _marian_ids(checkpoint, name):
         )
     with naming_damage(f"ids of pieces in {os.fspath(found[0])!r}"):
         entries = parse_yaml(found[0].read_text(encoding="utf-8"))
-        return {piece: int(place) for piece, place in entries.items()}
+        ids = {piece: int(place) for piece, place in entries.items()}
+    return _checked_ids(ids, found[0])
 
 
 def _no_languages(*languages):
@@ -284,12 +286,14 @@ def _language_codes(checkpoint, ids, size) -> dict[str, int]:
         settings = read_settings(checkpoint.folder / file)
         for key in ("additional_special_tokens", "extra_special_tokens"):
             named = named or settings.get(key)
-    tokens = [each if isinstance(each, str) else each.get("content", "") for each in named or ()]
-    codes = [token for token in tokens if token not in FAIRSEQ and token != "<mask>"]
-    if not codes:
+    listed = named if isinstance(named, list) else []
+    tokens = [each.get("content") if isinstance(each, dict) else each for each in listed]
+    codes: list[Any] = [token for token in tokens if token not in (*FAIRSEQ, "<mask>")]
+    if not codes or not all(isinstance(code, str) for code in codes):
         raise ValueError(
             "Expected the tokens of languages as additional_special_tokens in "
-            f"special_tokens_map.json of {os.fspath(checkpoint.folder)!r}. Received: none"
+            f"special_tokens_map.json of {os.fspath(checkpoint.folder)!r}. "
+            f"Received: {named!r:.80}"
         )
     known = max(ids.values()) + 1
     places = {code: ids.get(code, known + place) for place, code in enumerate(codes)}

@@ -123,7 +123,7 @@ def load_translator(source, source_language=None, target_language=None) -> Trans
     model.build()
     for name, variable in weights_of(model).items():
         variable.assign(np.reshape(arrays[name], variable.shape))
-    longest = min(MOST_TOKENS, getattr(config, "max_sequence_length", MOST_TOKENS))
+    longest = min(MOST_TOKENS, config.max_sequence_length)
     source, target = vocabularies["source"], vocabularies["target"]
     with naming_damage(f"a SentencePiece model in {os.fspath(checkpoint.folder)!r}"):
         tokenizers = source.tokenizer(), target.tokenizer()

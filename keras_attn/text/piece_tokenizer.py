@@ -1,6 +1,7 @@
 """What tokenizers of SentencePiece's pieces have in common, whoever numbers the pieces."""
 
 import abc
+import json
 import uuid
 
 import sentencepiece
@@ -9,7 +10,9 @@ from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.lazy_tensorflow import tf, tf_text
 from keras_attn.native_log import hidden_native_log
 from keras_attn.text.graph_object import HAS_GRAPHS, GraphObject
+from keras_attn.whole_file import made_folder, whole_file
 
+MODEL_FILE, SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
 SPECIAL_PIECES = 4
 """Ids before those of the pieces: PAD_ID, UNKNOWN_ID, START_ID, END_ID."""
 
@@ -45,6 +48,18 @@ class PieceTokenizer(GraphObject):
     @abc.abstractmethod
     def is_piece(self, tokens):
         """bool (...): whether ids, an array of NumPy or TensorFlow, are text in an answer."""
+
+    @abc.abstractmethod
+    def settings(self):
+        """What `load` needs beside the model, of JSON types."""
+
+    def save(self, folder) -> None:
+        """Writes the model and the settings into a folder."""
+        folder = made_folder(folder)
+        with whole_file(folder / MODEL_FILE) as partial:
+            partial.write_bytes(self.model)
+        with whole_file(folder / SETTINGS_FILE) as partial:
+            partial.write_text(json.dumps(self.settings()), encoding="utf-8")
 
     def _make(self):
         """The model in TensorFlow's graphs."""

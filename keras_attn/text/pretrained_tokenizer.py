@@ -1,6 +1,5 @@
 """The tokenizer of a model that was trained elsewhere."""
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,15 +8,18 @@ import numpy as np
 from keras_attn.contracts import UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.text.graph_object import HAS_GRAPHS
-from keras_attn.text.piece_tokenizer import SPECIAL_PIECES, PieceTokenizer
+from keras_attn.text.piece_tokenizer import (
+    MODEL_FILE,
+    SETTINGS_FILE,
+    SPECIAL_PIECES,
+    PieceTokenizer,
+)
 from keras_attn.text.tokenizer import SURROGATE, before_end
 from keras_attn.untrusted import naming_damage, read_json
-from keras_attn.whole_file import made_folder, whole_file
 
 CODE_START, CODE_END = ">>", "<<"
 """Around the code of a language at the beginning of a source of a multilingual Marian model."""
 _CODE = f"(?s)^({CODE_START}.*?{CODE_END})"
-_MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
 
 
 class PretrainedTokenizer(PieceTokenizer):
@@ -104,12 +106,12 @@ class PretrainedTokenizer(PieceTokenizer):
 
     def equals(self, other) -> bool:
         """Whether the other makes the same ids of every text."""
-        return type(other) is type(self) and (self.model, self._settings()) == (
+        return type(other) is type(self) and (self.model, self.settings()) == (
             other.model,
-            other._settings(),
+            other.settings(),
         )
 
-    def _settings(self):
+    def settings(self):
         return {
             "names": self.names,
             "prefix": list(self.prefix),
@@ -127,16 +129,8 @@ class PretrainedTokenizer(PieceTokenizer):
         """
         folder = Path(folder)
         with naming_damage(f"a tokenizer in {folder}"):
-            settings = read_json(folder / _SETTINGS_FILE, "a tokenizer")
-            return cls((folder / _MODEL_FILE).read_bytes(), **settings)
-
-    def save(self, folder) -> None:
-        """Writes the model and the settings into a folder."""
-        folder = made_folder(folder)
-        with whole_file(folder / _MODEL_FILE) as partial:
-            partial.write_bytes(self.model)
-        with whole_file(folder / _SETTINGS_FILE) as partial:
-            partial.write_text(json.dumps(self._settings()), encoding="utf-8")
+            settings = read_json(folder / SETTINGS_FILE, "a tokenizer")
+            return cls((folder / MODEL_FILE).read_bytes(), **settings)
 
     def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
         """Strings to lists of ids, without special ids."""

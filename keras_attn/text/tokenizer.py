@@ -1,7 +1,6 @@
 """The tokenizer: learned from text, the same object in training and in the exported graph."""
 
 import io
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
@@ -12,9 +11,13 @@ import sentencepiece
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf, tf_text
 from keras_attn.text.detokenize import are_spaced
-from keras_attn.text.piece_tokenizer import SPECIAL_PIECES, PieceTokenizer
+from keras_attn.text.piece_tokenizer import (
+    MODEL_FILE,
+    SETTINGS_FILE,
+    SPECIAL_PIECES,
+    PieceTokenizer,
+)
 from keras_attn.untrusted import naming_damage, read_json
-from keras_attn.whole_file import made_folder, whole_file
 
 MOST_PIECES = 8000
 FEWEST_PIECES = 400
@@ -29,7 +32,6 @@ CONTROLS = dict.fromkeys(range(0x20), " ")
 SURROGATE = re.compile("[\ud800-\udfff]")
 SPACES = re.compile("[ \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u2581]+")
 """White space of Unicode, and the mark that SentencePiece keeps for itself."""
-_MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
 
 
 def supported_size(texts: Collection[str]) -> int:
@@ -177,18 +179,12 @@ class Tokenizer(PieceTokenizer):
         """
         folder = Path(folder)
         with naming_damage(f"a tokenizer in {folder}"):
-            settings = read_json(folder / _SETTINGS_FILE, "a tokenizer")
-            model, spaced = (folder / _MODEL_FILE).read_bytes(), settings.get("spaced")
+            settings = read_json(folder / SETTINGS_FILE, "a tokenizer")
+            model, spaced = (folder / MODEL_FILE).read_bytes(), settings.get("spaced")
             return cls(model, settings["lowercase"], spaced)
 
-    def save(self, folder) -> None:
-        """Writes the model and the settings into a folder."""
-        folder = made_folder(folder)
-        with whole_file(folder / _MODEL_FILE) as partial:
-            partial.write_bytes(self.model)
-        with whole_file(folder / _SETTINGS_FILE) as partial:
-            settings = {"lowercase": self.lowercase, "spaced": self.spaced}
-            partial.write_text(json.dumps(settings), encoding="utf-8")
+    def settings(self):
+        return {"lowercase": self.lowercase, "spaced": self.spaced}
 
     def normalize(self, texts):
         """What survives encoding: string (...) to string (...); see the class."""

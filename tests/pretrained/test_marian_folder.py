@@ -62,6 +62,12 @@ def test_what_was_trained_here_answers_alike_there(tied, changes, tokenizer, tmp
     folder = save_marian(model, sources, tokenizer, tmp_path / "marian", SEARCH)
     again = load_translator(folder)
     assert again.search == SEARCH and again.tokenizer.never
+    twice = save_marian(
+        again.model, again.source_tokenizer, again.tokenizer, tmp_path / "twice", again.search
+    )
+    unused = [again.tokenizer.names[token] for token in again.tokenizer.never]
+    other = load_translator(twice).tokenizer
+    assert set(unused) <= {other.names[token] for token in other.never}
     for strategy in (Greedy(), Beam(3, 0.7, 1, "average", False)):
         texts, scores = answers(model, sources, tokenizer, strategy)
         others = answers(again.model, again.source_tokenizer, again.tokenizer, strategy)

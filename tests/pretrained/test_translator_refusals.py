@@ -112,6 +112,14 @@ def test_tensors_that_do_not_fit_are_all_named(folder):
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize("case", [CASE, "t5", "marian_relu_separate"])
+def test_a_missing_table(case, tmp_path):
+    folder = copied(case, tmp_path)
+    tensors(folder, lambda arrays: [arrays.pop(n) for n in [*arrays] if arrays[n].shape[0] > 40])
+    with pytest.raises(ValueError, match="no table of embeddings"):
+        load_translator(folder)
+
+
 def test_tables_that_are_said_to_be_tied_but_differ(folder):
     def change(arrays):
         arrays["lm_head.weight"] = arrays["model.shared.weight"] + 1
@@ -247,6 +255,41 @@ def test_languages(tmp_path):
     settings(nllb, "tokenizer_config.json", extra_special_tokens=None)
     with pytest.raises(ValueError, match=r"Expected the tokens of languages as additional_special"):
         load_translator(nllb, *LANGUAGES["nllb"])
+
+
+@pytest.mark.parametrize("listed", [7, "deu_Latn", [None], [{"content": 3}], {"a": "b"}])
+def test_lists_of_languages_that_are_none(listed, tmp_path):
+    nllb = copied("nllb", tmp_path)
+    settings(nllb, "special_tokens_map.json", additional_special_tokens=listed)
+    with pytest.raises(ValueError, match="Expected the tokens of languages as additional_special"):
+        load_translator(nllb, *LANGUAGES["nllb"])
+
+
+@pytest.mark.parametrize("line", ["new: -1", "new: 7", "new: x", "new: [1]"])
+def test_a_vocabulary_in_yaml_that_does_not_fit(line, tmp_path):
+    folder = copied("marian_npz", tmp_path)
+    (path,) = folder.glob("*.vocab.yml")
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocab\.yml|each id once"):
+        load_translator(folder)
+
+
+def test_a_name_of_the_hub_with_a_file_of_torch_alone(tmp_path, monkeypatch):
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    asked, folder = [], copied(CASE, tmp_path)
+    arrays = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+
+    def download(name, allow_patterns):
+        asked.append(allow_patterns[0])
+        if allow_patterns[0] == "pytorch_model.bin":
+            torch_file.write_state(folder / "pytorch_model.bin", arrays)
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.chdir(tmp_path)
+    assert load("someone/opus-mt-xx-yy").kind == "marian"
+    assert asked == ["model*.safetensors", "pytorch_model.bin"]
 
 
 def test_the_first_mbart_is_refused(tmp_path):

@@ -83,7 +83,7 @@ class TransformerEncoder(MaskedLayer):
 def make_ends(stack, config, policy):
     """Gives a stack what it has beside its blocks; what the config leaves out is None.
 
-    positions and first_norm before the blocks, dropout, relative positions inside them, last_norm.
+    positions, first_norm and dropout before the blocks, last_norm after them.
     """
     stack.positions = config.added_positions(name="positions", dtype=policy)
     stack.first_norm = stack.last_norm = None
