@@ -490,7 +490,7 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
             "Expected hidden_dim divisible by num_heads. Received: hidden_dim=14",
         ),
         (["--source-lengths", "7", "13"], "Expected source_lengths to be increasing and >= 1"),
-        (["--vocabulary", "none"], "one of shared, separate. Received: vocabulary="),
+        (["--vocabulary", "none"], "one of shared, separate, pretrained. Received: vocabulary="),
         (["--monitor", "val_cider_d"], "monitor to be one of loss, token_accuracy, val_loss"),
         (["--batch-tokens", "-1"], "batch_tokens >= 0. Received: batch_tokens=-1"),
         (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),

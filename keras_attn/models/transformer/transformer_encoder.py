@@ -83,16 +83,17 @@ class TransformerEncoder(MaskedLayer):
 def make_ends(stack, config, policy):
     """Gives a stack what it has beside its blocks; what the config leaves out is None.
 
-    positions, first_norm and dropout before the blocks, last_norm after them.
+    positions, first_norm and dropout before the blocks, last_norm after them: in this order, in
+    which SavedModels and checkpoints have their variables.
     """
     stack.positions = config.added_positions(name="positions", dtype=policy)
     stack.first_norm = stack.last_norm = None
     kind, epsilon = config.normalization, config.epsilon
     if config.normalize_embeddings:
         stack.first_norm = make_normalization(kind, epsilon, name="first_norm", dtype=policy)
+    stack.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
     if config.normalize_first:
         stack.last_norm = make_normalization(kind, epsilon, name="last_norm", dtype=policy)
-    stack.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
 
 
 def build_ends(stack, shape):
