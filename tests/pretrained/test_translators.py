@@ -14,6 +14,8 @@ from tests.pretrained.translator_folders import CASES, GOLDEN, LANGUAGES, NATIVE
 
 QUICK = "marian_relu_separate"
 """The case that is also searched in the quick tests: its beams differ most from greedy answers."""
+LENGTHS = ["greedy_13", "beam_13"]
+LENGTHS += [pytest.param(name, marks=pytest.mark.slow) for name in ("greedy_30", "beam_30")]
 SEARCHED = [
     pytest.param(case, marks=[] if case == QUICK else pytest.mark.systems) for case in CASES
 ]
@@ -71,7 +73,7 @@ def test_texts_have_the_ids_of_transformers(case):
 
 
 @pytest.mark.parametrize("case", SEARCHED)
-@pytest.mark.parametrize("name", ["greedy_13", "greedy_30", "beam_13", "beam_30"])
+@pytest.mark.parametrize("name", LENGTHS)
 def test_answers_are_those_of_transformers(case, name):
     golden = loaded(case)
     translator, sources = golden.translator, golden.sources[golden.plain]
