@@ -139,7 +139,7 @@ SCALING = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings
 
 
 def _decoder(attention, cell=None, **kwargs):
-    sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
+    sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0, 3.0)
     return CaptionDecoder(sizes, attention, cell, **kwargs)
 
 

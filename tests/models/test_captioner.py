@@ -136,5 +136,7 @@ def test_bad_arguments(model):
         CaptionDecoderConfig(17, dropout=1)
     with pytest.raises(ValueError, match="vocabulary_size=0"):
         CaptionDecoderConfig(0)
+    with pytest.raises(ValueError, match="logits_gain=0"):
+        CaptionDecoderConfig(17, logits_gain=0)
     with pytest.raises(ValueError, match="num_encoder_layers=-1"):
         tiny.transformer_captioner(num_encoder_layers=-1)

@@ -28,6 +28,9 @@ class CaptionDecoderConfig:
         feature_dim: int or None. Width to which features are projected first; None is no
             projection, as in the paper.
         dropout: probability. On the embedding, the projected features and the deep output.
+        logits_gain: float > 0. Factor of the initial weights of the last layer (Glorot uniform).
+            With few words, 4 or so spares many steps: the deep output begins small, so that the
+            rest of the model gets little gradient.
     """
 
     vocabulary_size: int
@@ -35,6 +38,7 @@ class CaptionDecoderConfig:
     hidden_dim: int = 512
     feature_dim: int | None = None
     dropout: float = 0.3
+    logits_gain: float = 1.0
 
     def __post_init__(self):
         for name in ("vocabulary_size", "embedding_dim", "hidden_dim"):
@@ -42,6 +46,8 @@ class CaptionDecoderConfig:
         if self.feature_dim is not None:
             check_sizes(feature_dim=self.feature_dim)
         check_probability("dropout", self.dropout)
+        if not self.logits_gain > 0:
+            raise ValueError(f"Expected logits_gain > 0. Received: logits_gain={self.logits_gain}")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -113,7 +119,14 @@ class CaptionDecoder(BaseLayer):
         ]
         self.hidden_output = dense(config.embedding_dim, name="hidden_output")
         self.context_output = dense(config.embedding_dim, name="context_output", use_bias=False)
-        self.logits = keras.layers.Dense(config.vocabulary_size, name="logits", dtype="float32")
+        self.logits = keras.layers.Dense(
+            config.vocabulary_size,
+            kernel_initializer=keras.initializers.VarianceScaling(
+                config.logits_gain**2, "fan_avg", "uniform"
+            ),
+            name="logits",
+            dtype="float32",
+        )
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=self.dtype_policy)
 
     def build(self, features_shape, tokens_shape=None):

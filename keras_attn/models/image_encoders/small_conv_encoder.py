@@ -9,21 +9,22 @@ from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SmallConvEncoder(BaseLayer):
-    """A small CNN for drawn scenes; every stage downsamples the grid, then refines it.
+    """A small CNN for drawn scenes, whose stages downsample the grid.
 
-    A stage is a strided convolution, then one of stride 1 with a shortcut. Each is followed by a
-    layer normalization over the features of one cell and a ReLU, so a picture's features depend
-    neither on the rest of the batch nor on the number of replicas.
+    The first stage is a strided convolution; every other one is a convolution of stride 1 and a max
+    pooling, which tells shapes apart wherever their edges lie in a cell. Each convolution is
+    followed by a layer normalization over the features of one cell and a ReLU, so a picture's
+    features depend neither on the rest of the batch nor on the number of replicas.
 
     Args:
         filters: ints > 0, one per stage. The last is F.
-        strides: ints > 0, one per stage. A strided convolution has a kernel of 2 · stride pixels,
+        strides: ints > 0, one per stage. The strided convolution has a kernel of 2 · stride pixels,
             so neighboring fields overlap by half.
-        kernel_size: int > 0, cells, of the refining convolution.
-        coordinates: bool. Whether features encode positions: each stage's strided convolution gets
-            two more channels with a cell's vertical and horizontal position in (-1, 1), and a
-            linear map of the position is added to the final grid. Convolutions alone hardly encode
-            the positions that "left of" and "above" need.
+        kernel_size: int > 0, cells, of the other convolutions.
+        coordinates: bool. Whether features encode positions: the last convolution gets two more
+            channels with a cell's vertical and horizontal position in (-1, 1), and a linear map of
+            the position is added to the final grid. Convolutions alone hardly encode the positions
+            that "left of" and "above" need.
 
     Call arguments:
         images: uint8 or float (B, height, width, C), pixels in 0..255.
@@ -45,7 +46,9 @@ class SmallConvEncoder(BaseLayer):
     map.
     """
 
-    def __init__(self, filters=(32, 64), strides=(4, 2), kernel_size=3, coordinates=True, **kwargs):
+    def __init__(
+        self, filters=(16, 32, 64), strides=(2, 2, 2), kernel_size=3, coordinates=True, **kwargs
+    ):
         super().__init__(autocast=False, **kwargs)
         if not filters or len(filters) != len(strides) or min(*filters, *strides, kernel_size) < 1:
             raise ValueError(
@@ -56,9 +59,17 @@ class SmallConvEncoder(BaseLayer):
         self.filters, self.strides = tuple(filters), tuple(strides)
         self.kernel_size = kernel_size
         self.coordinates = coordinates
+        last = len(filters) - 1
         self._stages = [
-            _Stage(width, stride, kernel_size, coordinates, dtype=self.dtype_policy)
-            for width, stride in zip(filters, strides)
+            _Stage(
+                width,
+                kernel_size if place else 2 * stride,
+                stride,
+                pooled=place > 0,
+                coordinates=coordinates and place == last,
+                dtype=self.dtype_policy,
+            )
+            for place, (width, stride) in enumerate(zip(filters, strides))
         ]
         self._locate = None
         if coordinates:
@@ -95,42 +106,31 @@ class SmallConvEncoder(BaseLayer):
 
 
 class _Stage(keras.layers.Layer):
-    """A strided convolution, with the positions' part added, then a residual refinement."""
+    """A normalized convolution; the stride is its own, or that of a max pooling behind it."""
 
-    def __init__(self, filters, stride, kernel_size, coordinates, **kwargs):
+    def __init__(self, filters, kernel_size, stride, pooled, coordinates, **kwargs):
         super().__init__(**kwargs)
-        settings = {
-            "padding": "same",
-            "data_format": "channels_last",
-            "kernel_initializer": "he_normal",
-            "dtype": self.dtype_policy,
-        }
-        coarser = {**settings, "strides": stride}
-        self._reduce = keras.layers.Conv2D(filters, 2 * stride, **coarser)
-        self._locate = None
-        if coordinates:
-            self._locate = keras.layers.Conv2D(filters, 2 * stride, use_bias=False, **coarser)
-        self._refine = keras.layers.Conv2D(filters, kernel_size, **settings)
-        self._reduce_norm, self._refine_norm = (
-            keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy) for _ in range(2)
-        )
+        settings = {"padding": "same", "data_format": "channels_last", "dtype": self.dtype_policy}
+        sizes = {"filters": filters, "kernel_size": kernel_size, "kernel_initializer": "he_normal"}
+        sizes = {**settings, **sizes, "strides": 1 if pooled else stride}
+        self._convolve = keras.layers.Conv2D(**sizes)
+        self._locate = keras.layers.Conv2D(use_bias=False, **sizes) if coordinates else None
+        self._normalize = keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy)
+        self._pool = keras.layers.MaxPooling2D(stride, **settings) if pooled else None
 
     def build(self, input_shape):
-        output_shape = self.compute_output_shape(input_shape)
-        self._reduce.build(input_shape)
+        self._convolve.build(input_shape)
         if self._locate:
             self._locate.build((1, None, None, 2))
-        self._refine.build(output_shape)
-        self._reduce_norm.build(output_shape)
-        self._refine_norm.build(output_shape)
+        self._normalize.build(self._convolve.compute_output_shape(input_shape))
 
     def call(self, inputs):
-        reduced = _located(self._reduce(inputs), inputs, self._locate)
-        reduced = ops.relu(self._reduce_norm(reduced))
-        return reduced + ops.relu(self._refine_norm(self._refine(reduced)))
+        features = self._normalize(_located(self._convolve(inputs), inputs, self._locate))
+        return ops.relu(self._pool(features) if self._pool else features)
 
     def compute_output_shape(self, input_shape):
-        return self._reduce.compute_output_shape(input_shape)
+        shape = self._convolve.compute_output_shape(input_shape)
+        return self._pool.compute_output_shape(shape) if self._pool else shape
 
 
 def _located(features, grid, locate):
