@@ -29,7 +29,7 @@ class CaptionDecoderConfig:
             projection, as in the paper.
         dropout: probability. On the embedding, the projected features and the deep output.
         logits_gain: float > 0. Factor of the initial weights of the last layer (Glorot uniform).
-            With few words, 4 or so spares many steps: the deep output begins small, so that the
+            With few words, 4 to 8 spare many steps: the deep output begins small, so that the
             rest of the model gets little gradient.
     """
 

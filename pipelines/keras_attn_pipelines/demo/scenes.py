@@ -186,7 +186,7 @@ def _draw_shape(pencil, shape, box, color):
 
 def write_scenes(
     folder,
-    train: int = 20000,
+    train: int = 12000,
     dev: int = 500,
     test: int = 1000,
     novel: int = 500,
@@ -232,7 +232,7 @@ def write_scenes(
                 seen.add(scene.objects)
                 names.append(f"{split}_{len(names):05d}.png")
                 picture = draw(scene, random)
-                picture.save(folder / "images" / names[-1], compress_level=1)
+                picture.save(folder / "images" / names[-1], compress_level=0)
                 rows.append((names[-1], scene.caption))
                 described[names[-1]] = {
                     "objects": [asdict(item) for item in scene.objects],

@@ -46,7 +46,8 @@ RECIPE = Experiment(
         attention_dim=64,
         attention_penalty=0.0,
         dropout=0.0,
+        logits_gain=8.0,
     ),
     optimizer=Adam(learning_rate=3e-3, schedule=Cosine(warmup_steps=100), clip_norm=1.0),
-    fit=Fit(epochs=3, batch_size=16, monitor="val_exact", patience=100),
+    fit=Fit(epochs=2, batch_size=16, monitor="val_exact", patience=100),
 )

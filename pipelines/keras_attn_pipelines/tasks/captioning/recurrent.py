@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
-from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.fields import INFINITY, option, part
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
 from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
 
@@ -47,6 +47,12 @@ class ShowAttendTell:
         "weight of the doubly stochastic attention penalty", default=1.0, least=0
     )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+    logits_gain: float = option(
+        "factor of the initial weights of the output layer; more than 1 can learn faster",
+        default=1.0,
+        above=0,
+        below=INFINITY,
+    )
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
@@ -58,6 +64,7 @@ class ShowAttendTell:
             hidden_dim=self.hidden_dim,
             feature_dim=self.feature_dim or None,
             dropout=self.dropout,
+            logits_gain=self.logits_gain,
         )
         penalty = self.attention_penalty if self.context == SOFT else 0.0
 
