@@ -11,10 +11,10 @@ from keras_attn.ops.allow_empty_batch import allow_empty_batch
 class SmallConvEncoder(BaseLayer):
     """A small CNN for drawn scenes, whose stages downsample the grid.
 
-    The first stage is a strided convolution; every other one is a convolution of stride 1 and a max
-    pooling, which tells shapes apart wherever their edges lie in a cell. Each convolution is
-    followed by a layer normalization over the features of one cell and a ReLU, so a picture's
-    features depend neither on the rest of the batch nor on the number of replicas.
+    The first stage is a strided convolution. Every other one is a convolution of stride 1, a layer
+    normalization over the features of one cell and a max pooling, which tells shapes apart wherever
+    their edges lie in a cell. Each stage ends with a ReLU. A picture's features depend neither on
+    the rest of the batch nor on the number of replicas.
 
     Args:
         filters: ints > 0, one per stage. The last is F.
@@ -106,7 +106,7 @@ class SmallConvEncoder(BaseLayer):
 
 
 class _Stage(keras.layers.Layer):
-    """A normalized convolution; the stride is its own, or that of a max pooling behind it."""
+    """A convolution with the stride, or with a normalization and a max pooling that has it."""
 
     def __init__(self, filters, kernel_size, stride, pooled, coordinates, **kwargs):
         super().__init__(**kwargs)
@@ -115,18 +115,21 @@ class _Stage(keras.layers.Layer):
         sizes = {**settings, **sizes, "strides": 1 if pooled else stride}
         self._convolve = keras.layers.Conv2D(**sizes)
         self._locate = keras.layers.Conv2D(use_bias=False, **sizes) if coordinates else None
-        self._normalize = keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy)
-        self._pool = keras.layers.MaxPooling2D(stride, **settings) if pooled else None
+        self._normalize = self._pool = None
+        if pooled:
+            self._normalize = keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy)
+            self._pool = keras.layers.MaxPooling2D(stride, **settings)
 
     def build(self, input_shape):
         self._convolve.build(input_shape)
         if self._locate:
             self._locate.build((1, None, None, 2))
-        self._normalize.build(self._convolve.compute_output_shape(input_shape))
+        if self._normalize:
+            self._normalize.build(self._convolve.compute_output_shape(input_shape))
 
     def call(self, inputs):
-        features = self._normalize(_located(self._convolve(inputs), inputs, self._locate))
-        return ops.relu(self._pool(features) if self._pool else features)
+        features = _located(self._convolve(inputs), inputs, self._locate)
+        return ops.relu(self._pool(self._normalize(features)) if self._pool else features)
 
     def compute_output_shape(self, input_shape):
         shape = self._convolve.compute_output_shape(input_shape)

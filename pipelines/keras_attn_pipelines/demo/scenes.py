@@ -4,7 +4,7 @@ import csv
 import functools
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -235,7 +235,7 @@ def write_scenes(
                 picture.save(folder / "images" / names[-1], compress_level=0)
                 rows.append((names[-1], scene.caption))
                 described[names[-1]] = {
-                    "objects": [asdict(item) for item in scene.objects],
+                    "objects": [vars(item) for item in scene.objects],
                     "phrases": scene.phrases,
                 }
                 progress.update()
