@@ -186,8 +186,8 @@ def _draw_shape(pencil, shape, box, color):
 
 def write_scenes(
     folder,
-    train: int = 12000,
-    dev: int = 500,
+    train: int = 13000,
+    dev: int = 250,
     test: int = 1000,
     novel: int = 500,
     seed: int = 0,
