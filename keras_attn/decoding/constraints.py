@@ -1,5 +1,6 @@
 """Constraints on the next tokens, for any strategy."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
-from keras_attn.decoding.candidates import DEAD
+from keras_attn.decoding.candidates import DEAD, Candidates
 from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.hypotheses import select_hypotheses
 
@@ -18,6 +19,9 @@ class Constraint(Protocol):
     Its state belongs to a hypothesis: a structure of tensors that lead with N, which decoding
     widens, reorders and freezes; () where there is none. A forced prefix passes through `update`,
     never through `mask`.
+
+    A method `applies`, if it has one, gets the state and returns a bool scalar: whether `mask` may
+    change anything at this step. Where no constraint applies, a step costs what it would without.
     """
 
     def start(self, batch: Any, vocabulary: int, length: Any) -> Any:
@@ -67,6 +71,10 @@ class MinimumLength:
         """Forbids the end while it would come too early."""
         end = ops.equal(ops.arange(log_probabilities.shape[-1]), END_ID)
         return forbid(log_probabilities, (state + 1 < self.length)[:, None] & end)
+
+    def applies(self, state):
+        """Whether any hypothesis is too short."""
+        return ops.any(state + 1 < self.length)
 
     def update(self, state, tokens):
         """One token more."""
@@ -138,6 +146,10 @@ class FirstToken:
         is_it = ops.equal(ops.arange(log_probabilities.shape[-1]), self.token)
         return ops.where(state[:, None], ops.where(is_it, 0.0, DEAD), log_probabilities)
 
+    def applies(self, state):
+        """Whether any hypothesis has no token yet."""
+        return ops.any(state)
+
     def update(self, state, tokens):
         """No first token any more."""
         return ops.zeros_like(state)
@@ -201,10 +213,19 @@ class AllOf:
         """A tuple of their states."""
         return tuple(constraint.start(batch, vocabulary, length) for constraint in self.constraints)
 
-    def mask(self, log_probabilities, state):
-        """The tokens that all of them allow."""
+    def candidates(self, logits, state):
+        """`Candidates` of a step, for logits (N, V)."""
         if not self.constraints:
-            return log_probabilities
+            return Candidates(logits)
+        applies = False
+        for constraint, mark in zip(self.constraints, state):
+            applies = applies | constraint.applies(mark) if hasattr(constraint, "applies") else True
+            if applies is True:
+                break
+        return Candidates(logits, functools.partial(self._mask, state=state), applies)
+
+    def _mask(self, log_probabilities, state):
+        """The tokens that all of them allow."""
         index = ops.arange(log_probabilities.shape[-1])
         never = ops.equal(index, PAD_ID) | ops.equal(index, START_ID)
         masked = forbid(log_probabilities, never)

@@ -16,7 +16,6 @@ from keras_attn.decoding.prefix import checked_prefix, with_prefix
 from keras_attn.layers.config_fields import ConfigFields
 from keras_attn.ops.compiled import CompiledFunctions, is_traced
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
-from keras_attn.ops.log_probabilities import log_probabilities
 
 
 class Strategy(ConfigFields, abc.ABC):
@@ -176,7 +175,7 @@ def _decoded(stepper, context, prefix, search: _Search) -> DecodeResult:
     first, marks = _widened(stepper, first, width), repeat_hypotheses(marks, width)
 
     def choose(time, result, marks, choice):
-        candidates = Candidates(limits.mask(log_probabilities(result.logits), marks))
+        candidates = limits.candidates(result.logits, marks)
         choice, selection = strategy.advance(choice, candidates, time, max_length)
         state = result.state
         if selection.parents is not None:

@@ -37,10 +37,17 @@ class MaximumLength:
     def mask(self, log_probabilities, state):
         """Forbids everything but the end at the last token."""
         is_end = ops.equal(ops.arange(log_probabilities.shape[-1]), END_ID)
-        is_last = (state.count + 1 >= state.most)[:, None]
+        is_last = self._is_last(state)[:, None]
         if self.is_free:
             log_probabilities = ops.where(is_last & is_end, 0.0, log_probabilities)
         return forbid(log_probabilities, is_last & ops.logical_not(is_end))
+
+    def applies(self, state):
+        """Whether any hypothesis is at its last token."""
+        return ops.any(self._is_last(state))
+
+    def _is_last(self, state):
+        return state.count + 1 >= state.most
 
     def update(self, state, tokens):
         """One token more."""

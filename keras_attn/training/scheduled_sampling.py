@@ -8,7 +8,6 @@ from keras import ops
 from keras_attn.contracts import PAD_ID, TOKENS
 from keras_attn.decoding import Candidates, Greedy, Sampling
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
-from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.replicas import first_row
 from keras_attn.ops.scan import scan
 from keras_attn.training.training_stage import TrainingStage, as_it_answers
@@ -111,8 +110,8 @@ class ScheduledSampling(TrainingStage):
 
         def predict(time, tokens, state):
             result = stepper.step(tokens, memory, state)
-            scores = log_probabilities(result.logits)
-            _, selection = strategy.advance(beginning, Candidates(scores), time, length)
+            candidates = Candidates(result.logits)
+            _, selection = strategy.advance(beginning, candidates, time, length)
             return selection.tokens[:, 0], result.state
 
         return predict

@@ -10,8 +10,10 @@ from keras_attn.contracts import END_ID, PAD_ID, START_ID
 from keras_attn.decoding import (
     Beam,
     Exhaustive,
+    FirstToken,
     ForbiddenTokens,
     Greedy,
+    MaximumLength,
     MinimumLength,
     NoRepeatedNgrams,
     Sampling,
@@ -200,3 +202,31 @@ def test_bad_arguments(make, message):
 
 def tried(**choices):
     return decode(twin.TableStepper(7, 3, 0), CONTEXT, Greedy(), 5, **choices)
+
+
+class Unannounced:
+    """A constraint that does not say when it applies."""
+
+    def __init__(self, constraint):
+        self.start, self.mask = constraint.start, constraint.mask
+        self.update = constraint.update
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(3, 0.6, 3), Sampling(1.3, 3, 0.9)])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [MinimumLength(4)],
+        [FirstToken(5)],
+        [MaximumLength([2, 7, 3])],
+        [MaximumLength([2, 7, 3], is_free=True), FirstToken(4), MinimumLength(2)],
+    ],
+)
+def test_when_a_constraint_does_not_apply_it_changes_nothing(strategy, constraints):
+    stepper = twin.TableStepper(7, 3, 2, end_bonus=0.5)
+    told = run(stepper, strategy, 7, constraints=constraints)
+    unannounced = [Unannounced(constraint) for constraint in constraints]
+    expected = run(stepper, strategy, 7, constraints=unannounced)
+    np.testing.assert_array_equal(told.tokens, expected.tokens)
+    np.testing.assert_allclose(told.token_scores, expected.token_scores, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(told.scores, expected.scores, rtol=1e-6)

@@ -8,7 +8,7 @@ from keras import ops
 from keras_attn.ops.top_k import few_greatest
 
 
-@pytest.mark.parametrize("length", [5, 384, 389, 1031])
+@pytest.mark.parametrize("length", [5, 384, 389, 1031, 47 * 61])
 @pytest.mark.parametrize("count", [1, 3, 5])
 @pytest.mark.parametrize("jit", [False, True])
 def test_equals_a_stable_sort(length, count, jit):
