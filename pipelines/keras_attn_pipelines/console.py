@@ -2,6 +2,7 @@
 
 import contextlib
 import faulthandler
+import gc
 import io
 import os
 import signal
@@ -11,6 +12,9 @@ import threading
 
 from keras_attn.native_log import NATIVE_LOG
 
+ALLOCATIONS = 50_000
+"""Objects more than before, at which Python looks for cycles among the newest of them: 700, its
+default, costs several seconds among the many objects of TensorFlow and of records."""
 AGAIN = 3.0
 """Seconds after which a signal that did not end the command is sent to it again."""
 
@@ -24,6 +28,7 @@ def run(main) -> None:
     """
     if not os.environ.get(NATIVE_LOG):
         hide_native_log()
+    gc.set_threshold(ALLOCATIONS)
     if isinstance(sys.stdout, io.TextIOWrapper):  # Names of files may be no UTF-8.
         sys.stdout.reconfigure(errors="backslashreplace")
     with temporary_folder():

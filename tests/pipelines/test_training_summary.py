@@ -106,6 +106,13 @@ def test_the_next_commands_are_ready_to_paste(run):
     assert after_training(run()).endswith(f"keras-attn serve saved_models/{trained.folder.name}")
 
 
+def test_the_next_commands_name_what_lies_below_from_here(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained = run(data=f"{tmp_path}/my data", example=f"{tmp_path}/my data/a dog.jpg")
+    lines = after_training(trained)
+    assert "--data 'my data' --split" in lines and lines.endswith(" 'my data/a dog.jpg'")
+
+
 def test_a_split_without_records_is_not_suggested(run):
     lines = after_training(run(records={"train": 300, "dev": 24, "test": 0}))
     assert " --split dev\n" in lines
@@ -120,6 +127,8 @@ def request(text):
     [
         ([request("Two dogs play."), request("Run.")], "Two dogs play."),
         ([request("--out of\tplace"), request("-1 degrees"), request("warm")], "warm"),
+        ([request("Max's toys"), request("Run.")], "Run."),
+        ([request("Max's toys"), request("Ann's")], "Max's toys"),
         ([request("long " * 99)], "long " * 31 + "long"),
         ([Request("digits.npz, 3", {"image": b"\x89PNG"})], PLACEHOLDER),
         ([Request(__file__, {"image": b"\x89PNG"})], __file__),

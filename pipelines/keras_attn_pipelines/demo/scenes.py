@@ -188,7 +188,7 @@ def write_scenes(
     folder,
     train: int = 13000,
     dev: int = 250,
-    test: int = 1000,
+    test: int = 500,
     novel: int = 500,
     seed: int = 0,
     held_out_pairs: Sequence[tuple[str, str]] = HELD_OUT_PAIRS,

@@ -21,7 +21,9 @@ PLACEHOLDER = "photo.jpg"
 def example_of(work, records: Sequence[Any]) -> str:
     """An input that `keras-attn predict` takes: that of the first record that fits into a line.
 
-    A text that is longer is cut at a word. '' where no record has an input of one argument.
+    Of the first records, those without an apostrophe come before others, since a shell reads these
+    as they are. A text that is longer is cut at a word. '' where no record has an input of one
+    argument.
 
     Args:
         work: `Work`.
@@ -29,7 +31,11 @@ def example_of(work, records: Sequence[Any]) -> str:
     """
     asked = (records[place] for place in range(min(len(records), MOST_ASKED)))
     texts = (_argument(work.request(record)) for record in asked)
-    return next((text for text in texts if text and not text.startswith("-")), "")
+    return min((text for text in texts if text and text[0] != "-"), key=_needs_escapes, default="")
+
+
+def _needs_escapes(text):
+    return "'" in text
 
 
 def _argument(request):
@@ -55,10 +61,11 @@ def _argument(request):
 def after_training(run: Run) -> str:
     """Lines with the commands that evaluate, export and ask a run."""
     description, folder = run.description, shlex.quote(str(run.folder))
+    data = shlex.quote(_nearer(description["data"]))
     split = "test" if description["records"].get("test") else "dev"
     model = shlex.quote(f"saved_models/{run.folder.resolve().name}")
     lines = [
-        f"keras-attn evaluate {folder} --data {shlex.quote(description['data'])} --split {split}",
+        f"keras-attn evaluate {folder} --data {data} --split {split}",
         f"keras-attn export {folder} {model}",
         _asking(description, model),
     ]
@@ -71,9 +78,12 @@ def after_export(run: Run, folder) -> str:
 
 
 def _asking(description: Mapping[str, Any], model):
-    example = description.get(EXAMPLE)
-    return (
-        f"keras-attn predict {model} {shlex.quote(example)}"
-        if example
-        else f"keras-attn serve {model}"
-    )
+    if not (example := description.get(EXAMPLE)):
+        return f"keras-attn serve {model}"
+    return f"keras-attn predict {model} {shlex.quote(_nearer(example))}"
+
+
+def _nearer(text):
+    """The path from here, if a text is one of a file or folder below."""
+    path, here = Path(text), Path.cwd()
+    return str(path.relative_to(here)) if path != here and path.is_relative_to(here) else text
