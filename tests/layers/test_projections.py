@@ -158,7 +158,7 @@ def test_a_config_makes_the_same_layers_before_any_file_is_read(change):
         assert [w.trainable for w in copy.weights] == [w.trainable for w in model.weights]
 
 
-@pytest.mark.parametrize("staged", [True, pytest.param(False, marks=pytest.mark.systems)])
+@pytest.mark.parametrize("staged", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_model_that_holds_an_adapted_model_is_saved(staged, tmp_path):
     """The config of the inner one says what was done to it, and so does that of the outer one."""
     if staged:

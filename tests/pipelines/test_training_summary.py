@@ -62,6 +62,7 @@ def test_why_training_ended():
         (rows([6.0, 2.0, 1.9], val_bleu=0.25), "BLEU is 0.25"),
         (rows([6.0, 2.0, 1.9], val_bleu_4=0.0), "BLEU is 0"),
         (rows([0.02, 0.015, 0.0148], val_bleu=99.0), ""),
+        (rows([0.03, 0.004], val_bleu=99.0), ""),
     ],
 )
 def test_a_model_that_is_undertrained(history, sign):

@@ -12,8 +12,8 @@ def main() -> int:
 
     from keras_attn_pipelines.demo import demo as module
 
-    # Threads that wait for such small operations cost a third of the time.
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    # More threads would wait for such small operations.
+    tf.config.threading.set_inter_op_parallelism_threads(2)
     tf.config.threading.set_intra_op_parallelism_threads(1)
     parser = argparse.ArgumentParser(prog="demo", description=module.__doc__)
     parser.add_argument("--out", default="demo", help="folder for everything (default: demo)")

@@ -11,7 +11,8 @@ from keras_attn_pipelines.runs.description import ENDED, ERROR_OF, KEPT, START
 from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, HISTORY_FILE, Run
 
 STEEP = 0.05
-"""Fall of the loss in an epoch, as a share of that after the first epoch, which is still fast."""
+"""Fall of the loss in an epoch that is still fast, as a share of the loss after the first epoch; if
+that is below 1, as it is."""
 LOW_BLEU = 1.0
 
 
@@ -77,7 +78,7 @@ class TrainingSummary:
         key = "val_loss" if self.rows and "val_loss" in self.rows[0] else "loss"
         losses = [row[key] for row in self.rows if key in row]
         is_last = not isinstance(self.epoch, int) or self.epoch == self.trained
-        if is_last and len(losses) > 1 and losses[-2] - losses[-1] > STEEP * losses[0]:
+        if is_last and len(losses) > 1 and losses[-2] - losses[-1] > STEEP * max(losses[0], 1):
             signs.append(f"{key} was still falling fast ({losses[-2]:.4g} → {losses[-1]:.4g})")
         row = _row_of(self.rows, self.epoch)
         for key in ("val_bleu", "val_bleu_4"):
