@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
         "function_service": ["FunctionService"],
         "generation_service": ["AnswerLength", "GenerationService"],
+        "hub_service": ["hub_service"],
         "label_service": ["LabelService"],
         "precision": ["precision_of", "set_precision"],
         "sequence_service": ["sequence_service"],

@@ -1,0 +1,224 @@
+"""Models of keras-hub that generate text, as services from strings to named answers."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from keras_attn.contracts import ERROR, IMAGE, SCORE, SOURCE, TEXT
+from keras_attn.decoding.constraints import Constraint
+from keras_attn.decoding.hub_sampler import HubSampler
+from keras_attn.decoding.loop import Strategy
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.lazy_tensorflow import tf
+from keras_attn.ops.check_choice import check_sizes
+from keras_attn.serving.function_service import FunctionService
+from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons
+from keras_attn.serving.warm_up import warm_up_picture
+from keras_attn.text.graph_object import GraphObject
+from keras_attn.whole_file import made_folder
+
+READ = ("encoder_padding_mask", "padding_mask")
+CONTINUED = ("decoder_padding_mask", "padding_mask")
+"""Which tokens are there of what a task reads, and of what its answers go on from."""
+
+
+def hub_service(
+    task,
+    strategy: Strategy,
+    max_length: int,
+    constraints: Sequence[Constraint] = (),
+    strip_prompt: bool = False,
+    stop_token_ids: Sequence[int] | None = None,
+    one_by_one: bool = False,
+) -> FunctionService:
+    """A service of a keras-hub model that generates text, for `export_service`.
+
+    Its SavedModel takes strings and answers with strings: the tokenizer of the task is part of the
+    graph. It has the input `source`, the prompt or, of a `Seq2SeqLM`, the text to be read; of a
+    `PaliGemmaCausalLM` also `image`, encoded pictures. It answers with `text` (B, n) and `score`
+    (B, n), the best first, and `error` (B,). A request that cannot be read has empty texts and its
+    error; the others are unaffected.
+
+    Args:
+        task: keras-hub `CausalLM`, `Seq2SeqLM` or `PaliGemmaCausalLM` with its preprocessor.
+        strategy: `Greedy()`, `Beam(...)`, `Sampling(...)`; its n best are answered.
+        max_length: int ≥ 2. Tokens of an answer at most; with those of its prompt, if the task
+            has no encoder, as keras-hub counts them.
+        constraints: see `HubSampler`.
+        strip_prompt: bool. Whether answers are without their prompts.
+        stop_token_ids: ids that end an answer; None: the tokenizer's ends, as in keras-hub.
+        one_by_one: bool. Whether the requests of a batch are answered one after the other: for
+            layers that cannot be traced for any batch, such as those of `T5Seq2SeqLM`. A
+            `PaliGemmaCausalLM` always does so, because it reads prompts as a whole.
+
+    Raises:
+        ValueError: no task that generates text, one without its preprocessor or with another
+            strategy; a length penalty for prompts, which would depend on the batch.
+
+    Example:
+        >>> import keras_hub  # doctest: +SKIP
+        >>> task = keras_hub.models.CausalLM.from_preset("gpt2_base_en")  # doctest: +SKIP
+        >>> service = hub_service(task, Beam(4), max_length=64)  # doctest: +SKIP
+        >>> export_service(service, "saved_models/gpt2", "# GPT-2")  # doctest: +SKIP
+    """
+    _check(task)
+    check_sizes(max_length=max_length)
+    sampler, preprocessor = HubSampler(strategy, constraints), task.preprocessor
+    has_encoder = hasattr(task, "call_decoder_with_cache")
+    if not has_encoder and getattr(strategy, "alpha", 0.0):
+        raise ValueError(
+            "Expected alpha=0 for a model that goes on from prompts: a length penalty would count "
+            f"what is longer than the shortest prompt of a batch. Received: {strategy}"
+        )
+    stops = _stops(preprocessor.tokenizer) if stop_token_ids is None else [*stop_token_ids]
+
+    def answer(texts, unreadable, images=None):
+        reasons = first_reason(unreadable, text_reasons(texts))
+        texts = tf.where(reasons == "", texts, "")
+        given = texts if images is None else {"prompts": texts, "images": images}
+        inputs = preprocessor.generate_preprocess(given, sequence_length=max_length)
+        read, key = (next(key for key in keys if key in inputs) for keys in (READ, CONTINUED))
+        reasons = first_reason(reasons, _sizes(tf.cast(inputs[read], tf.bool)))
+        mask = tf.cast(inputs[key], tf.bool) | (tf.range(max_length) == 0)
+        inputs = {**inputs, key: tf.cast(mask, inputs[key].dtype)}
+        with _searching(task, sampler) as found:
+            task.generate_step(inputs, stop_token_ids=stops)
+        (answers,) = found
+        shown = answers.written if strip_prompt else answers.written | mask[:, None]
+        said = _text(preprocessor.tokenizer, answers.sequences, shown)
+        readable = (reasons == "")[:, None]
+        return {
+            TEXT: tf.where(readable, said, ""),
+            SCORE: tf.where(readable, answers.result.scores, 0.0),
+            ERROR: reasons,
+        }
+
+    def each(*columns):
+        kinds = {TEXT: tf.string, SCORE: tf.float32, ERROR: tf.string}
+        return tf.map_fn(
+            lambda row: _first(answer(*(part[None] for part in row))),
+            columns,
+            fn_output_signature=kinds,
+        )
+
+    def of_texts(source):
+        unreadable = tf.zeros_like(source)
+        return each(source, unreadable) if one_by_one else answer(source, unreadable)
+
+    function, examples = of_texts, {SOURCE: b"a"}
+    if hasattr(task.backbone, "image_sequence_length"):
+        size = task.backbone.image_size
+        picture_format = PictureFormat(size, size)
+
+        def of_pictures(image, source):
+            pictures, _, reasons = picture_format.decode_batch(image)
+            return each(source, reasons, tf.cast(pictures, tf.float32))
+
+        function, examples = of_pictures, {IMAGE: warm_up_picture(), SOURCE: b"a"}
+    vocabularies = {"tokenizer": _Tokenizer(preprocessor.tokenizer)}
+    return FunctionService(task, vocabularies, function, (TEXT, SCORE), examples=examples)
+
+
+def _first(answers):
+    """Answers (B, ...) to those of the first request."""
+    return {name: values[0] for name, values in answers.items()}
+
+
+def _sizes(there):
+    """string (B,): why tokens, there where bool (B, T), cannot be read, or ''.
+
+    keras-hub cuts what is too long, so what fills its place may have been longer.
+    """
+    length = there.shape[1]
+    full = f"a text of {length} tokens or more (expected fewer)"
+    reasons = tf.where(tf.reduce_all(there, axis=1), full, "")
+    return tf.where(tf.reduce_any(there, axis=1), reasons, EMPTY)
+
+
+def _text(tokenizer, tokens, shown):
+    """string (B, n): the text of those of the tokens (B, n, T) that are shown and not special."""
+    special = tf.constant(getattr(tokenizer, "special_token_ids", []), tokens.dtype)
+    shown &= ~tf.reduce_any(tokens[..., None] == special, axis=-1)
+    length = tf.shape(tokens)[2]
+    rows, shown = tf.reshape(tokens, (-1, length)), tf.reshape(shown, (-1, length))
+    said = tokenizer.detokenize(tf.ragged.boolean_mask(rows, shown))
+    return tf.reshape(said, tf.shape(tokens)[:2])
+
+
+@contextlib.contextmanager
+def _searching(task, sampler):
+    """Context in which a task samples by a `HubSampler`, whose `HubAnswers` go into the list."""
+    from keras.src.backend.tensorflow import core
+
+    found: list[Any] = []
+
+    def sample(next, prompt, cache=None, index=0, mask=None, stop_token_ids=None, **others):
+        found.append(sampler.search(next, prompt, cache, index, mask, stop_token_ids))
+        return found[-1].sequences[:, 0]
+
+    before = getattr(task, "sampler", None), core.slice_update
+    task.sampler, core.slice_update = sample, _slice_update
+    try:
+        yield found
+    finally:
+        task.sampler, core.slice_update = before
+
+
+def _slice_update(inputs, start_indices, updates):
+    """`keras.ops.slice_update` of one axis by plain operations.
+
+    What Keras makes of it on TensorFlow is compiled by XLA, which TF Serving does not have.
+    """
+    axes = [axis for axis, start in enumerate(start_indices) if not _is_zero(start)]
+    if not axes:
+        return tf.ensure_shape(updates, inputs.shape)
+    if len(axes) > 1:
+        raise ValueError(
+            f"Expected a cache that is written along one axis. Received: start={start_indices}"
+        )
+    (axis,) = axes
+    size, rank = tf.shape(updates)[axis], len(inputs.shape)
+    place = tf.range(tf.shape(inputs)[axis]) - start_indices[axis]
+    is_new = (place >= 0) & (place < size)
+    is_new = tf.reshape(is_new, [-1 if other == axis else 1 for other in range(rank)])
+    return tf.where(
+        is_new, tf.gather(updates, tf.clip_by_value(place, 0, size - 1), axis=axis), inputs
+    )
+
+
+def _is_zero(start):
+    return isinstance(start, int) and start == 0
+
+
+class _Tokenizer(GraphObject):
+    """A tokenizer of keras-hub, whose tables go into a SavedModel."""
+
+    def __init__(self, tokenizer):
+        super().__init__()
+        self.tokenizer = tokenizer
+
+    def save(self, folder):
+        """Writes it as a preset of keras-hub."""
+        self.tokenizer.save_to_preset(str(made_folder(folder)))
+
+
+def _stops(tokenizer):
+    """Ids of the tokens that end a text, as keras-hub's `generate` finds them."""
+    ids = (getattr(tokenizer, name, None) for name in ("end_token_id", "end_token2_id"))
+    return [token for token in ids if token is not None]
+
+
+def _check(task):
+    """Raises ValueError for what is no task that generates text from text, or lacks a part."""
+    name = type(task).__name__
+    if not all(hasattr(task, part) for part in ("generate_step", "backbone")):
+        raise ValueError(
+            "Expected a task of keras-hub that generates text, such as a CausalLM. "
+            f"Received: {name}"
+        )
+    preprocessor = getattr(task, "preprocessor", None)
+    if not hasattr(preprocessor, "generate_preprocess") or preprocessor.tokenizer is None:
+        raise ValueError(
+            f"Expected a {name} with its preprocessor and tokenizer. "
+            f"Received: preprocessor={preprocessor!r}"
+        )

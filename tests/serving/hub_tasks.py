@@ -1,0 +1,142 @@
+"""Small tasks of keras-hub with random weights and tokenizers trained for the test."""
+
+import io
+
+import keras
+import keras_hub
+import sentencepiece
+
+TEXTS = ["the quick fox ran", "the quick old fox", "a fox sat on the mat", "quick quick fox", "ox"]
+LENGTH = 17
+
+
+def byte_pairs(start, end, pad):
+    """A vocabulary and merges of GPT-2's kind, with special pieces of the given names."""
+    merges = ["Ġ q", "u i", "c k", "ui ck", "Ġq uick", "Ġ f", "o x", "Ġf ox", "t h", "th e", "Ġ a"]
+    pieces = [*dict.fromkeys([pad, start, end]), *"abcdefghijklmnopqrstuvwxyzĠ"]
+    pieces += ["".join(merge.split()) for merge in merges]
+    return {"vocabulary": {piece: id for id, piece in enumerate(pieces)}, "merges": merges}
+
+
+def sentence_pieces():
+    """A SentencePiece model with padding, as Gemma and T5 have it."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS * 9),
+        model_writer=model,
+        vocab_size=37,
+        hard_vocab_limit=False,
+        pad_id=0,
+        eos_id=1,
+        bos_id=2,
+        unk_id=3,
+        pad_piece="<pad>",
+        eos_piece="<eos>",
+        bos_piece="<bos>",
+        user_defined_symbols=["<image>", "<start_of_turn>", "<end_of_turn>"],
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def gpt2():
+    tokenizer = keras_hub.models.GPT2Tokenizer(**byte_pairs("<|endoftext|>", "<|endoftext|>", "!"))
+    sizes = {"num_layers": 2, "num_heads": 2, "hidden_dim": 14, "intermediate_dim": 11}
+    sizes["max_sequence_length"] = 19
+    return _task("GPT2", "CausalLM", tokenizer, sizes)
+
+
+def llama():
+    """Rotary positions, two heads for a key and a value."""
+    tokenizer = keras_hub.models.LlamaTokenizer(proto=_llama_proto())
+    sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 2}
+    sizes |= {"hidden_dim": 24, "intermediate_dim": 11}
+    return _task("Llama", "CausalLM", tokenizer, sizes)
+
+
+def _llama_proto():
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS * 9),
+        model_writer=model,
+        vocab_size=31,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def gemma():
+    tokenizer = keras_hub.models.GemmaTokenizer(proto=sentence_pieces())
+    sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 1}
+    sizes |= {"hidden_dim": 22, "intermediate_dim": 14, "head_dim": 6}
+    return _task("Gemma", "CausalLM", tokenizer, sizes)
+
+
+def bart():
+    pieces = byte_pairs("<s>", "</s>", "<pad>")
+    tokenizer = keras_hub.models.BartTokenizer(**pieces)
+    sizes = {"num_layers": 2, "num_heads": 2, "hidden_dim": 14, "intermediate_dim": 11}
+    sizes["max_sequence_length"] = 19
+    lengths = {"encoder_sequence_length": 23, "decoder_sequence_length": LENGTH}
+    return _task("Bart", "Seq2SeqLM", tokenizer, sizes, 2.0, **lengths)
+
+
+def t5():
+    tokenizer = keras_hub.models.T5Tokenizer(proto=_t5_proto())
+    sizes = {"num_layers": 2, "num_heads": 2, "hidden_dim": 14, "intermediate_dim": 11}
+    lengths = {"encoder_sequence_length": 23, "decoder_sequence_length": LENGTH}
+    return _task("T5", "Seq2SeqLM", tokenizer, sizes, **lengths)
+
+
+def _t5_proto():
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS * 9),
+        model_writer=model,
+        vocab_size=31,
+        hard_vocab_limit=False,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        pad_piece="<pad>",
+        eos_piece="</s>",
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def pali_gemma():
+    tokenizer = keras_hub.models.PaliGemmaTokenizer(proto=sentence_pieces())
+    sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 1}
+    sizes |= {"hidden_dim": 22, "intermediate_dim": 14, "head_dim": 6, "image_size": 16}
+    sizes |= {"vit_patch_size": 4, "vit_num_heads": 2, "vit_hidden_dim": 10, "vit_num_layers": 1}
+    sizes["vit_intermediate_dim"] = 13
+    converter = keras_hub.layers.PaliGemmaImageConverter(image_size=(16, 16), scale=1 / 255)
+    return _task("PaliGemma", "CausalLM", tokenizer, sizes, image_converter=converter)
+
+
+TASKS = {"gpt2": gpt2, "llama": llama, "gemma": gemma, "bart": bart, "t5": t5}
+TASKS["pali_gemma"] = pali_gemma
+
+
+def _task(name, kind, tokenizer, sizes, deviation=0.6, **settings):
+    models = keras_hub.models
+    size = tokenizer.vocabulary_size()
+    backbone = getattr(models, f"{name}Backbone")(vocabulary_size=size, **sizes)
+    if kind == "CausalLM":
+        settings["sequence_length"] = LENGTH
+    preprocessor = getattr(models, f"{name}{kind}Preprocessor")(tokenizer=tokenizer, **settings)
+    task = getattr(models, f"{name}{kind}")(backbone=backbone, preprocessor=preprocessor)
+    for place, weight in enumerate(task.weights):
+        if len(weight.shape) > 1:
+            weight.assign(keras.random.normal(weight.shape, stddev=deviation, seed=place))
+    return task
+
+
+def generated(task, sampler, texts, **inputs):
+    """What keras-hub's `generate` answers with a sampler."""
+    task.compile(sampler=sampler)
+    given = {"prompts": texts, **inputs} if inputs else texts
+    return [str(text) for text in task.generate(given, max_length=LENGTH)]
