@@ -65,25 +65,24 @@ def pixel_normalization(files, processor):
 
 
 def picture_format(files, processor):
-    """`PictureFormat` of a checkpoint's processor.
+    """`PictureFormat` of a checkpoint's processor; None where the files do not say how pictures
+    are resized.
 
     Args:
         files: `CheckpointFiles`.
         processor: kind of processor where the file does not say it.
 
     Raises:
-        ValueError: no preprocessor_config.json, an unknown processor, or pictures that are resized
-            otherwise than a `PictureFormat` can say.
+        ValueError: an unknown processor, or pictures that are resized otherwise than a
+            `PictureFormat` can say.
     """
     chosen, path = files.preprocessing, files.path
-    if not chosen:
-        raise refusal(path, f"no {PREPROCESSING} beside it")
+    if not chosen or not chosen.get("do_resize", True):
+        return None
     defaults = _defaults(files, processor)
     steps = [name for name, value in chosen.items() if name.startswith("do_") and value]
     if other := sorted(set(steps) - set(_STEPS)):
         raise refusal(path, f"{', '.join(other)} in {PREPROCESSING}, which is not known here")
-    if not chosen.get("do_resize", True):
-        raise refusal(path, f"do_resize=false in {PREPROCESSING}: pictures of any size")
     resample = chosen.get("resample", defaults.resample)
     if resample not in _INTERPOLATIONS or isinstance(resample, bool):
         raise refusal(

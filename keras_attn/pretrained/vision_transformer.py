@@ -109,14 +109,15 @@ def load_picture_format(source):
     pixels' mean and deviation are in the config of the `VisionTransformer`.
 
     Args:
-        source: see `load_vision_transformer`; of transformers.
+        source: see `load_vision_transformer`.
 
     Returns:
-        `PictureFormat`.
+        `PictureFormat`; None for a checkpoint without preprocessor_config.json, or whose pictures
+        are not resized.
 
     Raises:
-        ImportError, OSError, ValueError: see `load_vision_transformer`; no preprocessor_config.json
-            or one that a `PictureFormat` cannot follow.
+        ImportError, OSError, ValueError: see `load_vision_transformer`; a preprocessing that a
+            `PictureFormat` cannot follow.
 
     Example:
         >>> load_picture_format("openai/clip-vit-base-patch32").fit  # doctest: +SKIP
@@ -124,9 +125,7 @@ def load_picture_format(source):
     """
     files = read_checkpoint_files(source)
     kind = _kind(files)
-    if kind not in _OF_TRANSFORMERS:
-        raise refusal(files.path, "tensors that are not named as those of transformers")
-    return picture_format(files, kind.processor(files))
+    return picture_format(files, kind.processor(files)) if kind in _OF_TRANSFORMERS else None
 
 
 def _place(source):

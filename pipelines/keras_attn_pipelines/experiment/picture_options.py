@@ -3,6 +3,8 @@
 from keras_attn_pipelines.experiment.fields import option, part
 
 MOST_PIXELS_A_SIDE = 4096
+CHECKPOINT, FLAGS = PREPROCESSING = ("checkpoint", "flags")
+"""What pictures for a pretrained encoder must be like."""
 
 
 @part
@@ -80,8 +82,27 @@ class PictureOptions:
             self.image_size,
             self.fit,
             interpolation=self.interpolation,
-            resized_edge=self.resized_edge or None,
+            resized_edge=None
+            if self.resized_edge == self.image_size
+            else self.resized_edge or None,
             **limits,
+        )
+
+    def check_checkpoint(self, source: str) -> None:
+        """Raises ValueError unless pictures are as a checkpoint's own preprocessing makes them.
+
+        Args:
+            source: of the checkpoint, see `load_picture_format`.
+        """
+        from keras_attn.pretrained.vision_transformer import load_picture_format
+
+        expected, chosen = load_picture_format(source), self.picture_format()
+        if expected is None or expected == chosen:
+            return
+        raise ValueError(
+            f"Expected pictures as preprocessor_config.json of {source!r} has them: "
+            f"{_flags(expected)}; or --preprocessing {FLAGS} to take them as the flags say. "
+            f"Received: {_flags(chosen)}"
         )
 
     def augmentation(self, seed: int):
@@ -91,3 +112,14 @@ class PictureOptions:
         if not self.changes:
             return None
         return Augmentation(self.flip, self.crop, seed, self.shift, self.turn)
+
+
+def _flags(picture_format):
+    """The flags of a `PictureFormat`; its size where no flag can say it."""
+    height, width = picture_format.height, picture_format.width
+    size = f"--image-size {height}" if height == width else f"{height}×{width} pixels"
+    edge = picture_format.resized_edge
+    return (
+        f"{size} --fit {picture_format.fit} --interpolation {picture_format.interpolation}"
+        f"{f' --resized-edge {edge}' if edge else ''}"
+    )
