@@ -19,7 +19,14 @@ _DINOV2, _REGISTERS, _DINOV3 = "dinov2", "dinov2_with_registers", "dinov3_vit"
 _SCALE = "layer.0.layer_scale1.lambda1"
 _MORE = (
     *("apply_layernorm", "out_features", "out_indices", "reshape_hidden_states", "stage_names"),
-    *("head_dim", "mlp_ratio", "num_register_tokens", "qkv_bias", "use_mask_token"),
+    *(
+        "head_dim",
+        "interpolate_antialias",
+        "mlp_ratio",
+        "num_register_tokens",
+        "qkv_bias",
+        "use_mask_token",
+    ),
     "use_swiglu_ffn",
 )
 

@@ -114,7 +114,8 @@ def check_fit(metadata: Mapping[str, Any]) -> None:
         raise ValueError(f"Expected two sides in pixels as image_size. Received: {size!r:.80}")
     if edge is not None and type(edge) is not int:
         raise ValueError(f"Expected an integer as resized_edge. Received: {edge!r:.80}")
-    PictureFormat(*sides, fit, resized_edge=edge)
+    height, width = sides
+    PictureFormat(height, width, fit, resized_edge=edge)
 
 
 def _seen(pixels, metadata):

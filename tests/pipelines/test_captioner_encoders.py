@@ -1,6 +1,7 @@
 """Captioners with encoders of other libraries, chosen by flags."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -101,6 +102,7 @@ def test_a_captioner_with_the_eyes_of_clip(clip, data, tmp_path, capsys):
     assert train(data, out, **choices, **CLIP_FLAGS) == 0
     encoder = Run(out).model().encoder
     assert encoder.config.normalize_embeddings and not encoder.trainable
+    shutil.rmtree(clip)  # The run has the weights.
     saved = tmp_path / "models" / "clip"
     assert main(["export", str(out), str(saved), "--no-evaluate"]) == 0
     metadata = json.loads((saved / "1" / METADATA_FILE).read_text())
