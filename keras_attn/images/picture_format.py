@@ -37,7 +37,8 @@ class PictureFormat:
         max_batch_pixels: int, the most pixels that `decode_batch` decodes in all; None: 8 pictures
             of `max_pixels`.
         interpolation: "bilinear" or "bicubic", both with antialiasing. Bicubic is Pillow's: a = −½,
-            and whole levels after each of two passes, along rows, then along columns.
+            and whole levels after each of two passes, along rows, then along columns (the other
+            way where a picture has over 16 rows for each column).
         resized_edge: int, pixels of the shorter edge after resizing; of a larger picture than
             height by width the center is cut out. None: the whole is shown, and of
             "shortest_edge" the larger of height and width.

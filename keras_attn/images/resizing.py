@@ -2,6 +2,9 @@
 
 from keras_attn.lazy_tensorflow import tf
 
+TALL = 16
+"""Rows for each column above which columns are resized first: the other way, as in Pillow, what is
+between the two passes would be too large."""
 BILINEAR, BICUBIC = INTERPOLATIONS = ("bilinear", "bicubic")
 
 
@@ -22,11 +25,14 @@ def resize_part(picture, whole, corner, size, interpolation):
     shift = -tf.cast(corner, tf.float32)
     if interpolation == BILINEAR:
         return _levels(tf.round(_scale(picture, size, scale, shift, "triangle")))
-    rows = (tf.shape(picture)[0], size[1])
-    scaled = _scale(picture, rows, scale * (0, 1) + (1, 0), shift * (0, 1), "keyscubic")
-    picture = _levels(tf.floor(scaled + 0.5))
-    scaled = _scale(picture, size, scale * (1, 0) + (0, 1), shift * (1, 0), "keyscubic")
-    return _levels(tf.floor(scaled + 0.5))
+    rows, columns = tf.unstack(tf.shape(picture)[:2])
+    first = tf.where(rows > TALL * columns, (True, False), (False, True))
+    for along in (first, ~first):
+        part = tf.where(along, size, tf.shape(picture)[:2])
+        scales, shifts = tf.where(along, scale, 1.0), tf.where(along, shift, 0.0)
+        scaled = _scale(picture, part, scales, shifts, "keyscubic")
+        picture = _levels(tf.floor(scaled + 0.5))
+    return picture
 
 
 def _scale(picture, size, scale, shift, kernel):

@@ -45,6 +45,13 @@ def test_as_pillow_resizes_and_cuts_out(interpolation, fit, edge, whole, corner)
     assert interpolation == "bilinear" or (differences > 0).mean() < 0.02
 
 
+def test_a_very_tall_picture_is_resized_along_its_columns_first():
+    pixels = noise(1700, 2)
+    expected = pillow(pixels.transpose(1, 0, 2), (11, 13), (0, 0), (11, 13), Image.BICUBIC)
+    tall = PictureFormat(13, 11, interpolation="bicubic").resize(tf.constant(pixels)).numpy()
+    assert np.abs(tall.transpose(1, 0, 2) - expected).max() <= 1
+
+
 def test_what_is_as_large_as_it_should_be_is_unchanged():
     pixels = noise(17, 17)
     for fit in ("squash", "crop", "shortest_edge"):

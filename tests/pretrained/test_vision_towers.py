@@ -118,6 +118,21 @@ def test_old_files_of_clip_hold_the_settings_twice(tmp_path):
     check(load_vision_transformer(tmp_path), golden("clip"))
 
 
+def test_old_files_hold_the_settings_of_all_models(tmp_path):
+    write(tmp_path, "clip")
+    settings = json.loads((tmp_path / "config.json").read_text())["vision_config"]
+    more = {"max_length": 20, "num_beams": 1, "length_penalty": 1.0, "top_k": 50, "top_p": 1.0}
+    more |= {"return_dict": True, "tie_word_embeddings": True, "pruned_heads": {}, "prefix": None}
+    more |= {"id2label": {"0": "LABEL_0"}, "transformers_version": "4.16.0.dev0", "dropout": 0.0}
+    change(tmp_path, vision_config={**settings, **more})
+    check(load_vision_transformer(tmp_path), golden("clip"))
+    change(tmp_path, vision_config={**settings, "pruned_heads": {"0": [1]}})
+    with pytest.raises(
+        ValueError, match=r"pruned_heads=\{'0': \[1\]\} in config\.json, which is not"
+    ):
+        load_vision_transformer(tmp_path)
+
+
 def test_heads_that_read_more_than_the_vector_are_dropped(tmp_path):
     head = {"weight": np.ones((7, 12), "float32"), "bias": np.ones(7, "float32")}
     write(tmp_path, "dinov2")
