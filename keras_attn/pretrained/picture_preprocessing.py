@@ -8,10 +8,11 @@ from keras_attn.images.resizing import BICUBIC, BILINEAR
 from keras_attn.pretrained.files import PREPROCESSING
 from keras_attn.pretrained.tensors import refusal
 
-VIT, CLIP, SIGLIP, BIT, DEIT = (
-    f"{name}ImageProcessor" for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT")
+VIT, CLIP, SIGLIP, BIT, DEIT, DINOV3 = (
+    f"{name}ImageProcessor" for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT", "DINOv3ViT")
 )
 _HALF = (0.5, 0.5, 0.5)
+_IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
 _CLIP_DEVIATION = (0.26862954, 0.26130258, 0.27577711)
 _INTERPOLATIONS = {2: BILINEAR, 3: BICUBIC}
@@ -36,6 +37,7 @@ _PROCESSORS = {
     SIGLIP: _Defaults(_SQUARE, None, 3, _HALF, _HALF),
     BIT: _Defaults(_SHORTEST, 224, 3, _CLIP_MEAN, _CLIP_DEVIATION),
     DEIT: _Defaults({"height": 256, "width": 256}, 224, 3, _HALF, _HALF),
+    DINOV3: _Defaults(_SQUARE, None, 2, *_IMAGENET),
 }
 
 

@@ -37,7 +37,8 @@ def load_vision_transformer(source, **choices):
     - transformers, the vision towers of CLIP and of SigLIP and SigLIP 2 for pictures of one size,
       alone or in a CLIPModel or SiglipModel, whose text tower and projections are left out. CLIP's
       features are before the last normalization, its vector after it.
-    - transformers, DINOv2, also with registers; layer scales are in the kernels.
+    - transformers, DINOv2, also with registers, and DINOv3; layer scales are in the kernels. A
+      DINOv3 is for pictures of one size, `image_size`.
     - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
       64 wide unless `num_heads` or config.json says otherwise, pixels as in config.json.
     - `.npz` of the authors' repositories vision_transformer and big_vision: sizes are in the
@@ -182,12 +183,13 @@ def _encoder_weights(encoder):
     named = {
         "patches/kernel": encoder.patches.kernel,
         "patches/bias": encoder.patches.bias,
-        "positions": encoder.positions.table,
         "last_norm/scale": encoder.last_norm.gamma,
         "last_norm/offset": encoder.last_norm.beta,
     }
     if encoder.config.pooling == TOKEN:
         named |= {"token": encoder.token, "token_position": encoder.token_position}
+    if encoder.positions is not None:
+        named["positions"] = encoder.positions.table
     if encoder.config.num_registers:
         named["registers"] = encoder.registers
     if encoder.first_norm is not None:

@@ -49,12 +49,19 @@ def models():
     siglip = t.SiglipConfig(text_config=TEXT, vision_config=vision, **EAGER)
     bit = t.BitImageProcessorPil(image_mean=MEAN, image_std=DEVIATION)
     registers = t.Dinov2WithRegistersConfig(**dinov2, num_register_tokens=2)
+    dinov3_sizes = {**vision, **EAGER, "hidden_size": 12, "num_register_tokens": 2}
+    dinov3 = t.DINOv3ViTConfig(**dinov3_sizes)
+    more = {"hidden_act": "silu", "use_gated_mlp": True, "key_bias": True, "value_bias": False}
+    dinov3_gated = t.DINOv3ViTConfig(**dinov3_sizes, **more)
+    dinov3_processor = t.ViTImageProcessorPil(image_mean=MEAN, image_std=DEVIATION)
     return {
         "clip": (t.CLIPModel(clip), t.CLIPImageProcessorPil()),
         "siglip": (t.SiglipModel(siglip), t.SiglipImageProcessorPil()),
         "dinov2": (t.Dinov2Model(t.Dinov2Config(**dinov2)), bit),
         "dinov2_gated": (t.Dinov2Model(t.Dinov2Config(**dinov2, use_swiglu_ffn=True)), bit),
         "dinov2_registers": (t.Dinov2WithRegistersModel(registers), bit),
+        "dinov3": (t.DINOv3ViTModel(dinov3), dinov3_processor),
+        "dinov3_gated": (t.DINOv3ViTModel(dinov3_gated), dinov3_processor),
         "deit": (t.DeiTModel(t.DeiTConfig(**vision, **EAGER)), t.DeiTImageProcessorPil()),
     }
 
@@ -91,7 +98,7 @@ def main():
         made = randomize(made)
         size = SIZES["image_size"] if not name.startswith("dinov2") else 20
         parts = saved(made, processor) | answer(made, processor, pictures(random, size, size))
-        other = {} if name.startswith("dinov2") else {"interpolate_pos_encoding": True}
+        other = {} if name.startswith("dino") else {"interpolate_pos_encoding": True}
         asked = answer(made, processor, pictures(random, 10, 25), **other)
         parts |= {f"other/{key}": value for key, value in asked.items()}
         np.savez_compressed(GOLDEN / f"{name}.npz", **parts)

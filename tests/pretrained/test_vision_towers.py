@@ -1,4 +1,4 @@
-"""Picture encoders of CLIP, SigLIP, DINOv2 and DeiT answer as transformers does."""
+"""Picture encoders of CLIP, SigLIP, DINOv2, DINOv3 and DeiT answer as transformers does."""
 
 import json
 from pathlib import Path
@@ -85,6 +85,16 @@ def test_as_transformers_answers(name, tmp_path):
     check(encoder, other)
 
 
+@pytest.mark.parametrize("name", ["dinov3", "dinov3_gated"])
+def test_dinov3_is_for_pictures_of_one_size(name, tmp_path):
+    arrays, encoder = golden(name), load_vision_transformer(write(tmp_path, name))
+    check(encoder, arrays)
+    with pytest.raises(ValueError, match=r"image_size=\(15, 15\), for which the rotary"):
+        encoder(np.zeros((2, 10, 25, 3), "uint8"))
+    other = {key.removeprefix("other/"): arrays[key] for key in arrays if key.startswith("other/")}
+    check(load_vision_transformer(tmp_path, image_size=(10, 25)), other)
+
+
 @pytest.mark.parametrize("name", ["clip", "siglip"])
 def test_a_vision_model_alone(name, tmp_path):
     write(tmp_path, name)
@@ -152,7 +162,7 @@ def test_heads_that_read_more_than_the_vector_are_dropped(tmp_path):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", ["clip", "siglip", "dinov2_gated", "dinov2_registers"])
+@pytest.mark.parametrize("name", ["clip", "siglip", "dinov2_registers", "dinov3_gated"])
 def test_saved_encoders_are_the_same(name, tmp_path):
     encoder, image = load_vision_transformer(write(tmp_path, name)), golden(name)["image"]
     classifier = load_image_classifier(tmp_path, num_classes=3)
@@ -238,7 +248,9 @@ def test_pictures_that_no_format_describes(changes, message, tmp_path):
         ),
         ("siglip", {"model_type": "siglip2"}, r"any aspect ratio \(NaFlex\)"),
         ("clip", {"vision_config": [3]}, r"vision_config=\[3\]"),
-        ("dinov2", {"model_type": "dinov3_vit"}, r"'dinov3_vit', whose rotary positions"),
+        ("dinov3", {"mlp_bias": False}, r"mlp_bias=False in config\.json"),
+        ("dinov3", {"num_attention_heads": 6}, r"width is a multiple of 4"),
+        ("dinov3", {"query_bias": False}, r"q_proj\.bias of shape \(12,\), expected no such"),
         ("dinov2", {"model_type": "vit_msn"}, r"model_type='vit_msn' in config\.json, none of"),
         ("dinov2", {"use_swiglu_ffn": True}, r"no encoder\.layer\.0\.mlp\.weights_in\.weight"),
         ("dinov2", {"head_dim": 3}, r"head_dim=3, not 6 / 3"),

@@ -8,6 +8,7 @@ from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
+from keras_attn.models.vision_transformer.grid_rotary_positions import GridRotaryPositions
 from keras_attn.models.vision_transformer.multi_head_pooling import MultiHeadPooling
 from keras_attn.models.vision_transformer.vision_transformer_config import (
     ATTENTION,
@@ -62,16 +63,20 @@ class VisionTransformer(BaseLayer):
         self.patches = PatchEncoder(
             config.patch_size, config.hidden_dim, name="patches", dtype=policy
         )
-        self.positions = GridPositions(
-            *config.grid,
-            initializer=normal,
-            antialias=config.antialias_positions,
-            name="positions",
-            dtype=policy,
-        )
+        self.positions = None
+        if config.rotary_base is None:
+            self.positions = GridPositions(
+                *config.grid,
+                initializer=normal,
+                antialias=config.antialias_positions,
+                name="positions",
+                dtype=policy,
+            )
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
         self.blocks = [
-            TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=policy)
+            TransformerEncoderBlock(
+                **config.block, positions=self._rotary(), name=f"block_{n}", dtype=policy
+            )
             for n in range(config.num_layers)
         ]
         self.last_norm = keras.layers.LayerNormalization(
@@ -92,6 +97,15 @@ class VisionTransformer(BaseLayer):
             )
         self.build((None, *config.image_size, 3))
 
+    def _rotary(self):
+        """The positions inside a block's attention, or None."""
+        if self.config.rotary_base is None:
+            return None
+        before = self.config.num_registers + (self.config.pooling == TOKEN)
+        return GridRotaryPositions(
+            *self.config.grid, before, self.config.rotary_base, dtype=self.dtype_policy
+        )
+
     def build(self, images_shape):
         units, normal = self.config.hidden_dim, keras.initializers.RandomNormal(stddev=0.02)
         if self.config.pooling == TOKEN:
@@ -101,7 +115,8 @@ class VisionTransformer(BaseLayer):
             shape = (self.config.num_registers, units)
             self.registers = self.add_weight(shape=shape, initializer=normal, name="registers")
         self.patches.build((None, None, None, 3))
-        self.positions.build((None, None, None, units))
+        if self.positions is not None:
+            self.positions.build((None, None, None, units))
         for layer in filter(None, (*self.blocks, self.last_norm, self.first_norm, self.pooling)):
             layer.build((None, None, units))
         if self.representation is not None:
@@ -161,8 +176,15 @@ class VisionTransformer(BaseLayer):
             for constant in (self.config.pixel_mean, self.config.pixel_deviation)
         )
         pixels = (ops.cast(images, "float32") / 255.0 - mean) / deviation
-        grid = self.positions(self.patches(ops.cast(pixels, self.compute_dtype)))
+        grid = self.patches(ops.cast(pixels, self.compute_dtype))
         _, height, width, units = grid.shape
+        if self.positions is not None:
+            grid = self.positions(grid)
+        elif (height, width) != self.config.grid:
+            raise ValueError(
+                f"Expected pictures of image_size={self.config.image_size}, for which the rotary "
+                f"positions are. Received: {tuple(images.shape)}"
+            )
         embedded = [ops.reshape(grid, (-1, height * width, units))]
         if self.config.num_registers:
             embedded.insert(0, self._of_each(self.registers, embedded[0]))

@@ -4,7 +4,13 @@ import numbers
 from dataclasses import dataclass
 
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
+from keras_attn.ops.check_choice import (
+    check_above,
+    check_choice,
+    check_flag,
+    check_probability,
+    check_sizes,
+)
 
 TOKEN, MEAN, ATTENTION = "token", "mean", "attention"
 SILU = "silu"
@@ -39,6 +45,8 @@ class VisionTransformerConfig:
         normalize_patches: bool. Whether features of patches are after the last normalization, as a
             picture's vector always is.
         antialias_positions: bool. See `GridPositions`.
+        rotary_base: float > 1 or None. Base of `GridRotaryPositions` in every block, in place of
+            the table of positions; pictures then have no other size than image_size.
 
     Raises:
         ValueError: a size < 1; a patch_size that does not divide image_size; heads that do not
@@ -69,6 +77,7 @@ class VisionTransformerConfig:
     normalize_embeddings: bool = False
     normalize_patches: bool = True
     antialias_positions: bool = False
+    rotary_base: float | None = None
 
     def __post_init__(self):
         for name in ("image_size", "pixel_mean", "pixel_deviation"):
@@ -107,6 +116,8 @@ class VisionTransformerConfig:
                 f"Received: num_registers={self.num_registers}, pooling={self.pooling!r}"
             )
         check_probability("dropout", self.dropout)
+        if self.rotary_base is not None:
+            check_above("rotary_base", self.rotary_base, 1)
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
         for name, low in (("pixel_mean", float("-inf")), ("pixel_deviation", 0)):

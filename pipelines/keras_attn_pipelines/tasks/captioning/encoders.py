@@ -108,7 +108,7 @@ class PatchTransformer:
     """A Vision Transformer, from scratch or pretrained."""
 
     pretrained: str = option(
-        "pretrained ViT, CLIP, SigLIP, DINOv2 or DeiT: file, folder or hub name; none: train from "
+        "pretrained ViT, CLIP, SigLIP, DINO or DeiT: file, folder or hub name; none: train from "
         "scratch",
         default="",
     )
