@@ -107,12 +107,14 @@ class VisionTransformer(BaseLayer):
         )
 
     def build(self, images_shape):
-        units, normal = self.config.hidden_dim, keras.initializers.RandomNormal(stddev=0.02)
+        units = self.config.hidden_dim
         if self.config.pooling == TOKEN:
+            normal = keras.initializers.RandomNormal(stddev=0.02)
             self.token = self._vector("zeros", "token")
             self.token_position = self._vector(normal, "token_position")
         if self.config.num_registers:
             shape = (self.config.num_registers, units)
+            normal = keras.initializers.RandomNormal(stddev=0.02)
             self.registers = self.add_weight(shape=shape, initializer=normal, name="registers")
         self.patches.build((None, None, None, 3))
         if self.positions is not None:
