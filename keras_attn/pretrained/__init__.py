@@ -3,11 +3,16 @@
 from keras_attn.pretrained.loading import load
 from keras_attn.pretrained.marian_folder import save_marian
 from keras_attn.pretrained.translators import load_translator
-from keras_attn.pretrained.vision_transformer import load_image_classifier, load_vision_transformer
+from keras_attn.pretrained.vision_transformer import (
+    load_image_classifier,
+    load_picture_format,
+    load_vision_transformer,
+)
 
 __all__ = [
     "load",
     "load_image_classifier",
+    "load_picture_format",
     "load_translator",
     "load_vision_transformer",
     "save_marian",

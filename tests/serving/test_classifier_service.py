@@ -16,6 +16,7 @@ from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.models import SmallConvEncoder
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
+from keras_attn.ops.rollout import attention_rollout
 from keras_attn.saved.loading import load
 from keras_attn.serving import LabelService
 from keras_attn.serving.client import RestClient
@@ -76,6 +77,17 @@ def test_the_mean_of_patches_has_a_rollout_too():
     shares = service.explain(tf.constant(PICTURES[:2]))[WEIGHTS]
     assert shares.shape == (2, 5, 7)
     np.testing.assert_allclose(np.sum(shares, (1, 2)), 1.0, atol=1e-5)
+
+
+def test_the_pooling_s_query_has_a_rollout_too():
+    sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, pooling="attention")
+    service = classifier_service(classifier(VisionTransformer(sizes)))
+    shares = service.explain(tf.constant(PICTURES[:2]))[WEIGHTS]
+    pixels = FORMAT.decode_batch(tf.constant(PICTURES[:2]))[0]
+    _, weights, scores = service.model.encoder.pool(pixels, return_pooling_scores=True)
+    rollout = np.array(attention_rollout(weights))
+    expected = np.mean(scores, axis=1)[:, None] @ rollout
+    np.testing.assert_allclose(shares, expected.reshape(2, 5, 7), atol=1e-5)
 
 
 @pytest.mark.systems

@@ -3,6 +3,8 @@
 from keras_attn_pipelines.experiment.fields import option, part
 
 MOST_PIXELS_A_SIDE = 4096
+CHECKPOINT, FLAGS = PREPROCESSING = ("checkpoint", "flags")
+"""What pictures for a pretrained encoder must be like."""
 
 
 @part
@@ -17,10 +19,25 @@ class PictureOptions:
         most=MOST_PIXELS_A_SIDE,
     )
     fit: str = option(
-        "how to make pictures square: stretch them, or cut out the center",
+        "how to make pictures square: stretch them, cut out the center, or resize the shorter "
+        "edge, then cut out the center",
         default="squash",
         settled=True,
-        choices=("squash", "crop"),
+        choices=("squash", "crop", "shortest_edge"),
+    )
+    interpolation: str = option(
+        "how to interpolate between pixels when resizing",
+        default="bilinear",
+        settled=True,
+        choices=("bilinear", "bicubic"),
+    )
+    resized_edge: int = option(
+        "shorter edge of pictures after resizing, in pixels, of which the center of image_size is "
+        "cut out; 0: image_size",
+        default=0,
+        settled=True,
+        least=0,
+        most=MOST_PIXELS_A_SIDE,
     )
     flip: bool = option("mirror half of the training pictures horizontally", default=False)
     crop: float = option(
@@ -39,6 +56,14 @@ class PictureOptions:
         "largest random rotation of a training picture, in degrees", default=0.0, least=0, most=180
     )
 
+    def check(self):
+        """Raises ValueError if the resized picture is smaller than the input picture."""
+        if 0 < self.resized_edge < self.image_size:
+            raise ValueError(
+                f"Expected resized_edge >= image_size={self.image_size}, or 0. "
+                f"Received: resized_edge={self.resized_edge}"
+            )
+
     @property
     def changes(self) -> bool:
         """Whether training augments pictures."""
@@ -52,7 +77,33 @@ class PictureOptions:
         """
         from keras_attn.images.picture_format import PictureFormat
 
-        return PictureFormat(self.image_size, self.image_size, self.fit, **limits)
+        return PictureFormat(
+            self.image_size,
+            self.image_size,
+            self.fit,
+            interpolation=self.interpolation,
+            resized_edge=None
+            if self.resized_edge == self.image_size
+            else self.resized_edge or None,
+            **limits,
+        )
+
+    def check_checkpoint(self, source: str) -> None:
+        """Raises ValueError unless pictures are as a checkpoint's own preprocessing makes them.
+
+        Args:
+            source: of the checkpoint, see `load_picture_format`.
+        """
+        from keras_attn.pretrained.vision_transformer import load_picture_format
+
+        expected, chosen = load_picture_format(source), self.picture_format()
+        if expected is None or expected == chosen:
+            return
+        raise ValueError(
+            f"Expected pictures as preprocessor_config.json of {source!r} has them: "
+            f"{_flags(expected)}; or --preprocessing {FLAGS} to take them as the flags say. "
+            f"Received: {_flags(chosen)}"
+        )
 
     def augmentation(self, seed: int):
         """`Augmentation` for training, or None."""
@@ -61,3 +112,14 @@ class PictureOptions:
         if not self.changes:
             return None
         return Augmentation(self.flip, self.crop, seed, self.shift, self.turn)
+
+
+def _flags(picture_format):
+    """The flags of a `PictureFormat`; its size where no flag can say it."""
+    height, width = picture_format.height, picture_format.width
+    size = f"--image-size {height}" if height == width else f"{height}×{width} pixels"
+    edge = picture_format.resized_edge
+    return (
+        f"{size} --fit {picture_format.fit} --interpolation {picture_format.interpolation}"
+        f"{f' --resized-edge {edge}' if edge else ''}"
+    )

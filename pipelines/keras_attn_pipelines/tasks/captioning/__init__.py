@@ -2,8 +2,10 @@
 
 from keras_attn_pipelines.tasks.captioning.captioned_pictures import CaptionedPictures
 from keras_attn_pipelines.tasks.captioning.encoders import (
+    Applications,
     EfficientNetLite0,
     EncoderTuning,
+    KerasHub,
     PatchTransformer,
     SmallConv,
 )
@@ -12,11 +14,13 @@ from keras_attn_pipelines.tasks.captioning.settings import Captioning
 from keras_attn_pipelines.tasks.captioning.transformer import CaptionTransformer
 
 __all__ = [
+    "Applications",
     "CaptionTransformer",
     "CaptionedPictures",
     "Captioning",
     "EfficientNetLite0",
     "EncoderTuning",
+    "KerasHub",
     "PatchTransformer",
     "ShowAttendTell",
     "SmallConv",

@@ -3,10 +3,17 @@
 from typing import Any, Protocol
 
 from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.picture_options import CHECKPOINT, PREPROCESSING
+
+IMAGENET, RANDOM = "imagenet", "random"
 
 
 class Encoder(Protocol):
-    """A picture encoder and its sizes."""
+    """A picture encoder and its sizes.
+
+    An encoder may have a method `check_pictures(pictures)`, which raises ValueError for
+    `PictureOptions` that it does not go with.
+    """
 
     def build(self, image_size: int) -> Any:
         """A Keras layer, uint8 (B, image_size, image_size, 3) to (B, rows, columns, D)."""
@@ -57,11 +64,59 @@ class SmallConv:
 
 
 @part
+class Applications:
+    """A network of keras.applications."""
+
+    network: str = option(
+        "network of keras.applications, for example ConvNeXtTiny or MobileNetV3Small",
+        default="EfficientNetV2B0",
+        settled=True,
+    )
+    weights: str = option(
+        f"its initial weights: {IMAGENET}, which are downloaded, {RANDOM}, or a .keras or "
+        ".weights.h5 file of the network without its top",
+        default=IMAGENET,
+    )
+
+    def build(self, image_size):
+        """See `Encoder`: from scratch, training uses the statistics of batches."""
+        from keras_attn.models.image_encoders.applications_encoder import ApplicationsEncoder
+
+        weights = None if self.weights == RANDOM else self.weights
+        return ApplicationsEncoder(self.network, weights, batch_moments=weights is None)
+
+
+@part
+class KerasHub:
+    """An image backbone of keras-hub, with its weights and its scaling of pixels."""
+
+    preset: str = option(
+        "preset of an image backbone of keras-hub: a name, a handle or a folder", default=""
+    )
+
+    def build(self, image_size):
+        """See `Encoder`."""
+        from keras_attn.models.image_encoders.keras_hub_encoder import KerasHubEncoder
+
+        if not self.preset:
+            raise ValueError("Expected --preset with --encoder keras_hub. Received: none")
+        return KerasHubEncoder.from_preset(self.preset)
+
+
+@part
 class PatchTransformer:
     """A Vision Transformer, from scratch or pretrained."""
 
     pretrained: str = option(
-        "pretrained ViT: file, folder or hub name; none: train from scratch", default=""
+        "pretrained ViT, CLIP, SigLIP, DINO or DeiT: file, folder or hub name; none: train from "
+        "scratch",
+        default="",
+    )
+    preprocessing: str = option(
+        "with pretrained: require the flags to resize pictures as the checkpoint wants them, or "
+        "take the flags as they are",
+        default=CHECKPOINT,
+        choices=PREPROCESSING,
     )
     patch_size: int = option(
         "patch size in pixels; without pretrained", default=32, settled=True, least=1
@@ -81,6 +136,11 @@ class PatchTransformer:
     vision_dropout: float = option(
         "its dropout probability; without pretrained", default=0.1, least=0, below=1
     )
+
+    def check_pictures(self, pictures):
+        """See `Encoder`."""
+        if self.pretrained and self.preprocessing == CHECKPOINT:
+            pictures.check_checkpoint(self.pretrained)
 
     def build(self, image_size):
         """See `Encoder`."""
@@ -103,3 +163,13 @@ class PatchTransformer:
             pooling="mean",
         )
         return VisionTransformer(config)
+
+
+ENCODERS = {
+    "efficientnet_lite0": EfficientNetLite0,
+    "small_conv": SmallConv,
+    "vit": PatchTransformer,
+    "applications": Applications,
+    "keras_hub": KerasHub,
+}
+ENCODER = "picture encoder"

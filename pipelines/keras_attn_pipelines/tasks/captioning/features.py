@@ -137,6 +137,8 @@ def caption_batches(examples: CaptionExamples, records, picture_format, size, au
 def encode(task, records, tokenizer, setting) -> TrainingData:
     """Training data of captioned pictures: see `Work.encode`."""
     tuning, splits = setting.model.tuning, records.splits
+    if setting.start is None and (check := getattr(setting.model.encoder, "check_pictures", None)):
+        check(task.pictures)
     examples = {
         name: CaptionExamples.of(splits[name], tokenizer, task.captions_per_picture, task.lengths)
         for name in ("train", "dev")

@@ -4,9 +4,15 @@ from typing import ClassVar
 
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
-from keras_attn_pipelines.experiment.fields import INFINITY, option, part
+from keras_attn_pipelines.experiment.fields import INFINITY, choice, option, part
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
-from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
+from keras_attn_pipelines.tasks.captioning.encoders import (
+    ENCODER,
+    ENCODERS,
+    EfficientNetLite0,
+    Encoder,
+    EncoderTuning,
+)
 
 LSTM, GRU = "lstm", "gru"
 SOFT, HARD, MEAN, BOTTLENECK = "soft", "hard", "mean", "bottleneck"
@@ -19,7 +25,7 @@ class ShowAttendTell:
     reads: ClassVar[tuple[str, ...]] = (IMAGE, TOKENS)
     answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
-    encoder: Encoder = EfficientNetLite0()
+    encoder: Encoder = choice(ENCODER, default=EfficientNetLite0(), kinds=ENCODERS, settled=True)
     tuning: EncoderTuning = EncoderTuning()
     embedding_dim: int = option(
         "width of word embeddings and the deep output layer", default=256, settled=True, least=1

@@ -4,10 +4,16 @@ from typing import ClassVar
 
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
-from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.fields import choice, option, part
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
-from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
+from keras_attn_pipelines.tasks.captioning.encoders import (
+    ENCODER,
+    ENCODERS,
+    EfficientNetLite0,
+    Encoder,
+    EncoderTuning,
+)
 
 
 @part
@@ -17,7 +23,7 @@ class CaptionTransformer:
     reads: ClassVar[tuple[str, ...]] = (IMAGE, TOKENS)
     answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
-    encoder: Encoder = EfficientNetLite0()
+    encoder: Encoder = choice(ENCODER, default=EfficientNetLite0(), kinds=ENCODERS, settled=True)
     tuning: EncoderTuning = EncoderTuning()
     num_encoder_layers: int = option(
         "encoder layers over the feature grid; 0: none", default=2, settled=True, least=0

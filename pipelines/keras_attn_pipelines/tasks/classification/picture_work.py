@@ -50,6 +50,8 @@ class PictureWork:
     def encode(self, records, vocabularies, setting):
         """See `Work`."""
         labels = vocabularies[LABELS]
+        if setting.start is None and (check := getattr(setting.model, "check_pictures", None)):
+            check(self.task.pictures)
         splits, unknown = known_labels(
             records.splits, labels, lambda picture: picture.label, "picture"
         )

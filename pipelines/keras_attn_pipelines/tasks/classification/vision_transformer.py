@@ -6,6 +6,7 @@ from keras_attn.contracts import IMAGE, LOGITS
 from keras_attn_pipelines.data.vocabulary import LABELS
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
 from keras_attn_pipelines.experiment.parts import Built
+from keras_attn_pipelines.experiment.picture_options import CHECKPOINT, PREPROCESSING
 
 
 @part
@@ -19,6 +20,12 @@ class VisionTransformer:
         "pretrained checkpoint, a path or a hub name; its sizes become the model's",
         default="",
         settled=True,
+    )
+    preprocessing: str = option(
+        "with pretrained: require the flags to resize pictures as the checkpoint wants them, or "
+        "take the flags as they are",
+        default=CHECKPOINT,
+        choices=PREPROCESSING,
     )
     patch_size: int = option("patch size in pixels", default=16, settled=True, least=1)
     num_layers: int = option("number of blocks", default=12, settled=True, least=1)
@@ -38,6 +45,11 @@ class VisionTransformer:
         """See `Model`: patches must tile a picture."""
         if not self.pretrained:
             _check_patches(features[IMAGE].shape[0], self.patch_size)
+
+    def check_pictures(self, pictures):
+        """Raises ValueError for `PictureOptions` other than a checkpoint's own preprocessing."""
+        if self.pretrained and self.preprocessing == CHECKPOINT:
+            pictures.check_checkpoint(self.pretrained)
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
