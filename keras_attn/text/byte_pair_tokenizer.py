@@ -30,9 +30,7 @@ def byte_alphabet() -> str:
     """
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
-    return "".join(
-        chr(byte if byte in plain else 256 + others.index(byte)) for byte in range(256)
-    )
+    return "".join(chr(byte if byte in plain else 256 + others.index(byte)) for byte in range(256))
 
 
 class BytePairTokenizer(NamedPieces):
@@ -64,9 +62,9 @@ class BytePairTokenizer(NamedPieces):
         >>> tokenizer.decode(tokens).numpy()[0].decode()
         'cat cat 猫'
 
-    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", 2.2; Sennrich
-    et al. 2016, arXiv:1508.07909. Ids are those of the library tokenizers, but for letters and
-    digits that one of both Unicode tables does not know.
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", 2.2;
+    Sennrich et al. 2016, arXiv:1508.07909. Ids are those of the library tokenizers, but for letters
+    and digits that one of both Unicode tables does not know.
     """
 
     lowercase = False
@@ -206,4 +204,6 @@ def _first(chosen, owners, count):
     """The first that is chosen of each owner, bool (N,)."""
     places = tf.range(tf.size(chosen))
     marked = tf.where(chosen, places, _NONE)
-    return chosen & (places == tf.gather(tf.math.unsorted_segment_min(marked, owners, count), owners))
+    return chosen & (
+        places == tf.gather(tf.math.unsorted_segment_min(marked, owners, count), owners)
+    )

@@ -104,6 +104,11 @@ class VisionTransformer(BaseLayer):
         patches = hidden[:, -height * width :]
         return ops.reshape(patches, (-1, height, width, units))
 
+    def sequence(self, images, training=None):
+        """y of all tokens, compute dtype (B, S, D): the class token, if there is one, then the
+        patches row by row."""
+        return self._read(images, training)[0]
+
     def pool(self, images, training=None):
         """One vector per picture, and the attention weights of every block.
 
