@@ -8,9 +8,10 @@ from keras_attn.cores import cores
 from keras_attn.images.formats.drawing import Plan, draw, draw_plan, plan_of, too_large
 from keras_attn.images.formats.plain import is_plain, looks_plain, pixels_of, read_plain
 from keras_attn.images.formats.reasons import DAMAGED, MOST_PIXELS
+from keras_attn.images.resizing import BILINEAR, INTERPOLATIONS, resize_part
 from keras_attn.lazy_tensorflow import tf
 
-FITS = ("squash", "crop")
+SQUASH, CROP, SHORTEST_EDGE = FITS = ("squash", "crop", "shortest_edge")
 MAX_PIXELS = 25_000_000
 """Default of `PictureFormat.max_pixels`."""
 BATCH_SHARE = 8
@@ -29,14 +30,21 @@ class PictureFormat:
         height: int, pixels.
         width: int, pixels.
         fit: "squash" changes the aspect ratio; "crop" cuts the largest centered box of the right
-            aspect ratio first.
+            aspect ratio first; "shortest_edge" resizes with the aspect ratio of the picture, then
+            cuts out the center, as CLIP's preprocessing does.
         max_pixels: int, width times height of the largest picture that `decode_batch` decodes, at
             most 100,000,000, which is the limit of `decode`.
         max_batch_pixels: int, the most pixels that `decode_batch` decodes in all; None: 8 pictures
             of `max_pixels`.
+        interpolation: "bilinear" or "bicubic", both with antialiasing. Bicubic is Pillow's: a = −½,
+            and whole levels after each of two passes, along rows, then along columns.
+        resized_edge: int, pixels of the shorter edge after resizing; of a larger picture than
+            height by width the center is cut out. None: the whole is shown, and of
+            "shortest_edge" the larger of height and width.
 
     Raises:
-        ValueError: a size < 1, an unknown fit or a limit out of range.
+        ValueError: a size < 1, an unknown fit or interpolation, a limit out of range, or a resized
+            picture that is smaller than height by width.
     """
 
     height: int
@@ -44,12 +52,24 @@ class PictureFormat:
     fit: str = "squash"
     max_pixels: int = MAX_PIXELS
     max_batch_pixels: int | None = None
+    interpolation: str = BILINEAR
+    resized_edge: int | None = None
 
     def __post_init__(self):
         if self.height < 1 or self.width < 1:
             raise ValueError(f"Expected sizes >= 1. Received: {self.height}x{self.width}")
         if self.fit not in FITS:
             raise ValueError(f"Expected a fit of {FITS}. Received: {self.fit!r}")
+        if self.interpolation not in INTERPOLATIONS:
+            raise ValueError(
+                f"Expected an interpolation of {INTERPOLATIONS}. Received: {self.interpolation!r}"
+            )
+        least = (max if self.fit == SHORTEST_EDGE else min)(self.height, self.width)
+        if self.resized_edge is not None and self.resized_edge < least:
+            raise ValueError(
+                f"Expected resized_edge >= {least} for {self.height}x{self.width} by {self.fit}. "
+                f"Received: {self.resized_edge}"
+            )
         if not 1 <= self.max_pixels <= MOST_PIXELS:
             raise ValueError(
                 f"Expected max_pixels from 1 to {MOST_PIXELS}. Received: {self.max_pixels}"
@@ -59,6 +79,12 @@ class PictureFormat:
                 f"Expected max_batch_pixels >= max_pixels={self.max_pixels}. "
                 f"Received: {self.max_batch_pixels}"
             )
+
+    def __str__(self):
+        """How pictures are fitted, for people."""
+        edge = f" from {self.resized_edge}" if self.resized_edge else ""
+        bicubic = "" if self.interpolation == BILINEAR else f", {self.interpolation}"
+        return f"{self.height}×{self.width} by {self.fit}{edge}{bicubic}"
 
     def decode(self, data):
         """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB.
@@ -74,12 +100,31 @@ class PictureFormat:
     def resize(self, picture):
         """uint8 (any, any, 3) to uint8 (height, width, 3)."""
         picture.set_shape((None, None, 3))
-        if self.fit == "crop":
+        if self.fit == CROP:
             picture = self._center_box(picture)
-        size = (self.height, self.width)
-        same = tf.reduce_all(tf.shape(picture)[:2] == size)
-        picture = tf.cond(same, lambda: picture, lambda: _resize(picture, size))
+        shape, size = tf.shape(picture)[:2], (self.height, self.width)
+        whole = self._resized(shape)
+        corner = (whole - size) // 2
+        same = tf.reduce_all(tf.cast(shape, tf.int64) == whole)
+        picture = tf.cond(
+            same,
+            lambda: tf.slice(picture, tf.concat([corner, [0]], 0), (*size, 3)),
+            lambda: resize_part(picture, whole, corner, size, self.interpolation),
+        )
         return tf.ensure_shape(picture, (*size, 3))
+
+    def _resized(self, shape):
+        """Size of a picture of a shape after resizing, of which the center is shown, int64 (2,)."""
+        if self.fit == SHORTEST_EDGE:
+            edge, shape = (
+                self.resized_edge or max(self.height, self.width),
+                tf.cast(shape, tf.int64),
+            )
+            return shape * edge // tf.reduce_min(shape)
+        shortest = min(self.height, self.width)
+        edge = self.resized_edge or shortest
+        sides = [side * edge // shortest for side in (self.height, self.width)]
+        return tf.constant(sides, tf.int64)
 
     def _center_box(self, picture):
         rows, columns = tf.unstack(tf.shape(picture)[:2])
@@ -275,8 +320,3 @@ def _batch_decoder(picture_format):
     """One graph for each format, so that batches outside a graph do not trace it each time."""
     signature = [tf.TensorSpec((None,), tf.string)]
     return tf.function(picture_format._decode_batch, signature, autograph=False)
-
-
-def _resize(picture, size):
-    resized = tf.image.resize(picture, size, method="bilinear", antialias=True)
-    return tf.cast(tf.clip_by_value(tf.round(resized), 0, 255), tf.uint8)

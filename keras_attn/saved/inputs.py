@@ -11,11 +11,17 @@ import numpy as np
 from PIL import Image
 
 from keras_attn.contracts import FACTS, IMAGE, QUESTION, SOURCE, STORY
-from keras_attn.images.picture_format import FITS, read_picture
+from keras_attn.images.picture_format import (
+    CROP,
+    FITS,
+    SHORTEST_EDGE,
+    SQUASH,
+    PictureFormat,
+    read_picture,
+)
 from keras_attn.saved.picture_paths import expand_pictures, path_error
 from keras_attn.text.fact_json import facts_of, parsed_facts
 
-_, CROP = FITS
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -98,22 +104,47 @@ def in_words(fed: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, A
 
 def check_fit(metadata: Mapping[str, Any]) -> None:
     """Raises ValueError for metadata that do not say how pictures are fitted."""
-    fit, size = metadata.get("fit", FITS[0]), metadata.get("image_size")
+    fit, size = metadata.get("fit", SQUASH), metadata.get("image_size")
     if fit not in FITS:
         raise ValueError(f"Expected fit to be one of {', '.join(FITS)}. Received: {fit!r:.80}")
-    sides = size if isinstance(size, list) else []
-    if fit == CROP and not (len(sides) == 2 and all(type(s) is int and s >= 1 for s in sides)):
+    sides, edge = size if isinstance(size, list) else [], metadata.get("resized_edge")
+    if fit == SQUASH and edge is None:
+        return
+    if not (len(sides) == 2 and all(type(s) is int and s >= 1 for s in sides)):
         raise ValueError(f"Expected two sides in pixels as image_size. Received: {size!r:.80}")
+    if edge is not None and type(edge) is not int:
+        raise ValueError(f"Expected an integer as resized_edge. Received: {edge!r:.80}")
+    PictureFormat(*sides, fit, resized_edge=edge)
 
 
 def _seen(pixels, metadata):
     """The part of a picture, uint8 (height, width, 3), that a model sees, see `PictureFormat`."""
-    if metadata.get("fit") != CROP:
+    fit, size = metadata.get("fit", SQUASH), metadata.get("image_size")
+    edge = metadata.get("resized_edge")
+    if fit == CROP:
+        pixels = _center(pixels, size)
+    if fit == SHORTEST_EDGE:
+        shortest = min(pixels.shape[:2])
+        whole = [side * (edge or max(size)) // shortest for side in pixels.shape[:2]]
+    elif edge:
+        whole = [side * edge // min(size) for side in size]
+    else:
         return pixels
-    (rows, columns), (high, wide) = pixels.shape[:2], metadata["image_size"]
+    return _middle(pixels, [round(p * s / w) for p, s, w in zip(pixels.shape, size, whole)])
+
+
+def _center(pixels, size):
+    """The largest centered box of an aspect ratio."""
+    (rows, columns), (high, wide) = pixels.shape[:2], size
     height = min(rows, max(columns * high // wide, 1))
     width = min(columns, max(rows * wide // high, 1))
-    top, left = (rows - height) // 2, (columns - width) // 2
+    return _middle(pixels, (height, width))
+
+
+def _middle(pixels, size):
+    """The central part of a size, of at least one pixel."""
+    top, left = ((side - part) // 2 for side, part in zip(pixels.shape, size))
+    height, width = (max(part, 1) for part in size)
     return pixels[top : top + height, left : left + width]
 
 

@@ -235,7 +235,10 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--learning-rate", "nan"], "learning_rate > 0 and finite"),
         ([*TRAIN, "--tolerance", "nan"], "tolerance between 0 and 1. Received: tolerance=nan"),
         ([*TRAIN, "--monitor", "val_bleu"], "monitor to be one of loss, token_accuracy, val_loss"),
-        ([*TRAIN, "--fit", "stretch"], "fit to be one of squash, crop. Received: fit='stretch'"),
+        (
+            [*TRAIN, "--fit", "stretch"],
+            "fit to be one of squash, crop, shortest_edge. Received: fit='stretch'",
+        ),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
         ([*TRAIN, "--image-size", "5000"], "between 1 and 4096. Received: image_size=5000"),
         (["train", "own-pictures", "--data", ".", "--out", "y"], "initial weights (--from) for"),

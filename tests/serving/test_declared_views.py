@@ -136,6 +136,25 @@ def test_a_cropped_picture_is_shown_as_the_model_sees_it(size):
     np.testing.assert_array_equal(in_words({"image": encoded}, {})["image"], pixels)
 
 
+@pytest.mark.parametrize(
+    ("fit", "edge", "expected"),
+    [
+        ("shortest_edge", None, (40, 40)),
+        ("shortest_edge", 16, (20, 20)),
+        ("squash", 16, (20, 40)),
+        ("crop", 16, (20, 20)),
+    ],
+)
+def test_the_center_of_a_resized_picture_is_shown(fit, edge, expected):
+    """Of rows and columns numbered from the middle outwards."""
+    rows, columns = np.abs(np.arange(40) * 2 - 39), np.abs(np.arange(80) * 2 - 79)
+    pixels = np.stack(np.broadcast_arrays(rows[:, None], columns, 0), -1).astype("uint8")
+    metadata = {"fit": fit, "image_size": [8, 8], "resized_edge": edge}
+    shown = in_words({"image": picture_bytes(pixels)}, metadata)["image"]
+    assert shown.shape == (*expected, 3)
+    assert shown.max((0, 1)).tolist() == [expected[0] - 1, expected[1] - 1, 0]
+
+
 def test_requests_in_words():
     facts = np.array([[b"Ada", b"field", b"sums"], [b"", b"name", b"Ben"]], object)
     fed = {"facts": facts, "lines": np.array([b"one", b"two"], object), "source": "text", "a": b"b"}

@@ -114,6 +114,15 @@ def test_a_text_of_another_kind_harms_no_other(translator, asked):
     [
         ({"fit": "CROP"}, "Expected fit to be one of squash, crop"),
         ({"fit": 7}, "Expected fit to be one of squash, crop"),
+        ({"resized_edge": 9}, "Expected two sides in pixels as image_size. Received: None"),
+        (
+            {"resized_edge": 9.5, "image_size": [5, 7]},
+            "Expected an integer as resized_edge. Received: 9.5",
+        ),
+        (
+            {"fit": "shortest_edge", "resized_edge": 6, "image_size": [5, 7]},
+            "Expected resized_edge >= 7 for 5x7 by shortest_edge. Received: 6",
+        ),
         ({"fit": "crop"}, "Expected two sides in pixels as image_size. Received: None"),
         *(
             ({"fit": "crop", "image_size": size}, "Expected two sides in pixels as image_size")

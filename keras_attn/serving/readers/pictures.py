@@ -40,10 +40,13 @@ class PictureReader(Reader):
         return Read({IMAGE: pictures}, reasons, counts, shown)
 
     def metadata(self):
+        pictures = self.picture_format
         return {
-            "image_size": [self.picture_format.height, self.picture_format.width],
-            "fit": self.picture_format.fit,
-            "max_pixels": self.picture_format.max_pixels,
+            "image_size": [pictures.height, pictures.width],
+            "fit": pictures.fit,
+            "interpolation": pictures.interpolation,
+            "resized_edge": pictures.resized_edge,
+            "max_pixels": pictures.max_pixels,
         }
 
 

@@ -17,10 +17,25 @@ class PictureOptions:
         most=MOST_PIXELS_A_SIDE,
     )
     fit: str = option(
-        "how to make pictures square: stretch them, or cut out the center",
+        "how to make pictures square: stretch them, cut out the center, or resize the shorter "
+        "edge, then cut out the center",
         default="squash",
         settled=True,
-        choices=("squash", "crop"),
+        choices=("squash", "crop", "shortest_edge"),
+    )
+    interpolation: str = option(
+        "how to interpolate between pixels when resizing",
+        default="bilinear",
+        settled=True,
+        choices=("bilinear", "bicubic"),
+    )
+    resized_edge: int = option(
+        "shorter edge of pictures after resizing, in pixels, of which the center of image_size is "
+        "cut out; 0: image_size",
+        default=0,
+        settled=True,
+        least=0,
+        most=MOST_PIXELS_A_SIDE,
     )
     flip: bool = option("mirror half of the training pictures horizontally", default=False)
     crop: float = option(
@@ -39,6 +54,14 @@ class PictureOptions:
         "largest random rotation of a training picture, in degrees", default=0.0, least=0, most=180
     )
 
+    def check(self):
+        """Raises ValueError if the resized picture is smaller than the input picture."""
+        if 0 < self.resized_edge < self.image_size:
+            raise ValueError(
+                f"Expected resized_edge >= image_size={self.image_size}, or 0. "
+                f"Received: resized_edge={self.resized_edge}"
+            )
+
     @property
     def changes(self) -> bool:
         """Whether training augments pictures."""
@@ -52,7 +75,14 @@ class PictureOptions:
         """
         from keras_attn.images.picture_format import PictureFormat
 
-        return PictureFormat(self.image_size, self.image_size, self.fit, **limits)
+        return PictureFormat(
+            self.image_size,
+            self.image_size,
+            self.fit,
+            interpolation=self.interpolation,
+            resized_edge=self.resized_edge or None,
+            **limits,
+        )
 
     def augmentation(self, seed: int):
         """`Augmentation` for training, or None."""

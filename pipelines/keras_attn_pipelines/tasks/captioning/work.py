@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from keras_attn.contracts import CAPTION, IMAGE
 from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metrics
 from keras_attn.evaluation.cider import ConsensusReward
-from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
 from keras_attn.text.detokenize import detokenized
 from keras_attn.text.tokenizer import Tokenizer
@@ -91,7 +90,7 @@ class CaptioningWork:
         """See `Work`."""
         return GenerationService(
             model,
-            readers.PictureReader(PictureFormat(*model.image_size, self.task.pictures.fit)),
+            readers.PictureReader(self.task.pictures.picture_format()),
             writers.TextWriter(vocabularies[TOKENIZER], self.task.no_repeat_ngram, sentences=True),
             self.task.search.strategy(beam_width, n_best),
             AnswerLength(self.task.lengths[-1]),
@@ -131,7 +130,7 @@ class CaptioningWork:
 
     def card(self, service, description):
         """See `Work`."""
-        pictures, heads = service.reader.picture_format, ""
+        heads = ""
         if "attention" in service.signatures():
             heads = " `attention`: image to the best text and the weights of every layer and head."
         return {
@@ -139,7 +138,7 @@ class CaptioningWork:
             "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
             "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
             "caption to score (log-probability in nats), token_scores, error."
-            f"{heads} Pictures are fitted to {pictures.height}×{pictures.width} by {pictures.fit}.",
+            f"{heads} Pictures are fitted to {service.reader.picture_format}.",
             "Search": search_text(service),
         }
 

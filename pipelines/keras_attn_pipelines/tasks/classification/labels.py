@@ -143,11 +143,8 @@ def _note(unknown, mistakes, unit):
 
 def picture_label_card(service, description: str) -> dict[str, str]:
     """See `Work.card`, for a classifier of pictures."""
-    pictures = service.reader.picture_format
-    answers = (
-        f"{_signatures(service)} Pictures are fitted to {pictures.height}×{pictures.width} by "
-        f"{pictures.fit}."
-    )
+    fitted = f"Pictures are fitted to {service.reader.picture_format}."
+    answers = f"{_signatures(service)} {fitted}"
     return label_card(service, description, "pictures", answers)
 
 
