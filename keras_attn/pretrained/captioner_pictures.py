@@ -1,13 +1,15 @@
 """How the image processors of transformers resize pictures."""
 
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.images.resizing import BICUBIC, BILINEAR
 
+_INTERPOLATIONS = {2: BILINEAR, 3: BICUBIC}
+"""By the numbers that Pillow has for them."""
 _KNOWN = {
     "do_resize": (True,),
-    "do_center_crop": (None, False),
-    "do_pad": (None, False),
-    "do_rescale": (None, True),
-    "resample": (2,),
+    "do_center_crop": (False,),
+    "do_pad": (False,),
+    "do_rescale": (True,),
 }
 
 
@@ -28,7 +30,8 @@ def picture_format_of(checkpoint, settings, image_size) -> PictureFormat:
             "pictures are resized. Received: no such file, or an empty one"
         )
     for name, known in _KNOWN.items():
-        if settings.get(name, known[0]) not in known:
+        value = settings.get(name)
+        if value is not None and value not in known:
             raise checkpoint.refusal(
                 f"{name}={settings[name]!r:.80} in preprocessor_config.json, not "
                 f"{' or '.join(map(repr, known))}"
@@ -41,4 +44,10 @@ def picture_format_of(checkpoint, settings, image_size) -> PictureFormat:
             f"size={size!r:.80} in preprocessor_config.json, of an encoder of pictures of "
             f"{image_size[0]}x{image_size[1]}"
         )
-    return PictureFormat(*image_size)
+    resample = settings.get("resample")
+    if resample not in _INTERPOLATIONS:
+        raise checkpoint.refusal(
+            f"resample={resample!r:.80} in preprocessor_config.json; known: 2, bilinear, and 3, "
+            "bicubic"
+        )
+    return PictureFormat(*image_size, interpolation=_INTERPOLATIONS[resample])
