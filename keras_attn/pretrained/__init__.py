@@ -1,5 +1,6 @@
 """Checkpoints of other frameworks as models of this package; one file for each architecture."""
 
+from keras_attn.pretrained.captioners import load_captioner
 from keras_attn.pretrained.loading import load
 from keras_attn.pretrained.marian_folder import save_marian
 from keras_attn.pretrained.translators import load_translator
@@ -7,6 +8,7 @@ from keras_attn.pretrained.vision_transformer import load_image_classifier, load
 
 __all__ = [
     "load",
+    "load_captioner",
     "load_image_classifier",
     "load_translator",
     "load_vision_transformer",

@@ -178,8 +178,8 @@ def _check_widths(decoder, encoder_width):
     )
     if given is not None and (given != width or given != encoder_width):
         raise decoder.refusal(
-            f"cross_attention_hidden_size={given!r}, with an encoder of width {encoder_width} and a "
-            f"decoder of width {width}"
+            f"cross_attention_hidden_size={given!r}, with an encoder of width {encoder_width} and "
+            f"a decoder of width {width}"
         )
 
 

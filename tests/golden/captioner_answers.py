@@ -7,7 +7,7 @@ from translator_answers import as_int, as_padded, shaken, sums
 TAUGHT = 3
 """Pictures whose tensors are kept."""
 BEAM, LENGTHS = 4, (7, 20)
-STEPS = 150
+STEPS = 60
 CAPTIONS = [
     "a dog runs on the sand.",
     "two dogs play; it's late",
@@ -138,8 +138,11 @@ def answers(model, generate_of, forward, tokenizer, pixels, start, end):
     size = arrays["logits"].shape[-1]
     known = texts(tokenizer, size)
     again = searches(generate_of(shaken(model)), tokenizer, end)
-    wrong = [f"{name} is not steady" for name in again if name.endswith("ids")
-             and not np.array_equal(again[name], arrays[name])]
+    wrong = [
+        f"{name} is not steady"
+        for name in again
+        if name.endswith("ids") and not np.array_equal(again[name], arrays[name])
+    ]
     for length in LENGTHS:
         ids = arrays[f"greedy_{length}/ids"]
         if len(np.unique(ids, axis=0)) < 4:

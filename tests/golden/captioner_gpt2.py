@@ -80,9 +80,7 @@ def answers(model, words, pixels, mean, deviation, start, end):
     inputs, targets = captioner_answers.labels(words, CAPTIONS, start, end)
     captioner_answers.teach(logits_of, model.parameters(), inputs, targets)
     model.eval()
-    return captioner_answers.answers(
-        model, generate_of, forward, words, pixels, start, end
-    )
+    return captioner_answers.answers(model, generate_of, forward, words, pixels, start, end)
 
 
 def preprocessing(folder, image_size, mean, deviation, resample):

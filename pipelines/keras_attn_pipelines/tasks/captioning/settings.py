@@ -11,6 +11,8 @@ from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.experiment.scoring import CaptionScoring
 
+LEARNED, BYTE_PAIRS, WORD_PIECES = "learned", "byte_pairs", "word_pieces"
+
 
 @part
 class Captioning:
@@ -38,6 +40,12 @@ class Captioning:
     )
 
     pictures: PictureOptions = PictureOptions()
+    vocabulary: str = option(
+        "vocabulary: learned from the captions, or that of an imported model of its kind",
+        default=LEARNED,
+        settled=True,
+        choices=(LEARNED, BYTE_PAIRS, WORD_PIECES),
+    )
     pieces: Pieces = Pieces(lowercase=True)
     lengths: tuple[int, ...] = option(
         "bucket lengths in pieces", default=(16, 24, 40), buckets=True
