@@ -26,5 +26,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "trees": ["Leaf", "Tree"],
         "unspaced_scripts": ["character_tokenize"],
+        "word_piece_tokenizer": ["WordPieceTokenizer"],
     },
 )

@@ -10,11 +10,12 @@ from keras_attn.lazy_tensorflow import tf, tf_text
 from keras_attn.text.named_pieces import NamedPieces
 from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 
-_SPACE = r"\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
-_CHUNKS = f"^[^{_SPACE}]+|[{_SPACE}][^{_SPACE}]+"
+SPACE = r"\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+"""White space of Unicode inside a class of RE2, whose \\s is that of ASCII."""
+_CHUNKS = f"^[^{SPACE}]+|[{SPACE}][^{SPACE}]+"
 _WORDS = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+"
-    rf"| ?[^{_SPACE}\p{{L}}\p{{N}}]+|[{_SPACE}]+"
+    rf"| ?[^{SPACE}\p{{L}}\p{{N}}]+|[{SPACE}]+"
 )
 _ESCAPES = (("\x01", "\x01\x02"), ("\0", "\x01\x03"))
 _NONE = 2**31 - 1
