@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_sizes
+from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.resample import resample_grid
 
 
@@ -12,14 +12,15 @@ from keras_attn.ops.resample import resample_grid
 class GridPositions(BaseLayer):
     """Adds one learned vector to each cell of a grid, interpolated for other grid sizes.
 
-    The interpolation is bicubic with half-pixel centers and without antialiasing, in float32, as
-    transformers has it (torch's interpolate with align_corners=False), rows and columns each by
-    their own ratio; see `keras_attn.ops.resample`.
+    The interpolation is bicubic with half-pixel centers, in float32, as transformers has it
+    (torch's interpolate with align_corners=False), rows and columns each by their own ratio; see
+    `keras_attn.ops.resample`.
 
     Args:
         height: int > 0. Of the grid that the table is for, in cells.
         width: int > 0.
         initializer: Keras initializer of the table (height, width, D).
+        antialias: bool. Whether the interpolation for smaller grids is smoothed.
 
     Call arguments:
         inputs: float (B, grid height, grid width, D), height and width known.
@@ -39,8 +40,9 @@ class GridPositions(BaseLayer):
     authors' program interpolates linearly with aligned corners.
     """
 
-    def __init__(self, height, width, initializer="random_normal", **kwargs):
+    def __init__(self, height, width, initializer="random_normal", antialias=False, **kwargs):
         super().__init__(**kwargs)
+        self.antialias = check_flag("antialias", antialias)
         self.supports_masking = True
         check_sizes(height=height, width=width)
         self.height, self.width = height, width
@@ -59,7 +61,7 @@ class GridPositions(BaseLayer):
                 "Expected a grid of known height and width. "
                 f"Received: inputs of shape {tuple(inputs.shape)}"
             )
-        table = resample_grid(self.table, height, width)
+        table = resample_grid(self.table, height, width, self.antialias)
         return inputs + ops.cast(table, self.compute_dtype)
 
     def compute_output_shape(self, inputs_shape):

@@ -55,6 +55,25 @@ def torch_norm(name, part, units):
     yield vector(f"{name}.bias", f"{part}/offset", units)
 
 
+def torch_joined_projections(weight, bias, part, units):
+    """Plans one matrix (3D, D) and one bias (3D,) of queries, keys and values.
+
+    Args:
+        weight: name of the matrix.
+        bias: name of the bias; None if there is none.
+        part: what stands before the project's names.
+        units: D.
+    """
+
+    def split(kind, array):
+        names = (f"{part}/{name}_{kind}" for name in ("query", "key", "value"))
+        return dict(zip(names, np.split(array.T, 3, axis=-1)))
+
+    yield PlannedTensor(weight, (3 * units, units), lambda array: split("kernel", array))
+    if bias is not None:
+        yield PlannedTensor(bias, (3 * units,), lambda array: split("bias", array))
+
+
 def torch_patches(name, config):
     """Plans weight and bias of torch's convolution of patches."""
     size, units = config.patch_size, config.hidden_dim

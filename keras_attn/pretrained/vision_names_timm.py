@@ -1,17 +1,15 @@
 """Sizes and tensors of the Vision Transformers of the library timm."""
 
-import numpy as np
-
 from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
 from keras_attn.models.vision_transformer.vision_transformer_config import MEAN, TOKEN
 from keras_attn.pretrained.tensors import (
-    PlannedTensor,
     count_blocks,
     positions,
     refusal,
     shape_of,
     square_size,
     token,
+    torch_joined_projections,
     torch_linear,
     torch_norm,
     torch_patches,
@@ -99,7 +97,8 @@ def plan(files, config):
     yield from torch_patches(_PATCHES.removesuffix(".weight"), config)
     for n in range(config.num_layers):
         start, part = f"blocks.{n}", f"block_{n}"
-        yield from _query_key_value(start, part, units, f"{_QKV}.bias" in files.tensors)
+        bias = f"{start}.attn.qkv.bias" if f"{_QKV}.bias" in files.tensors else None
+        yield from torch_joined_projections(f"{start}.attn.qkv.weight", bias, part, units)
         yield from torch_linear(f"{start}.attn.proj", f"{part}/output_", units, units)
         yield from torch_linear(f"{start}.mlp.fc1", f"{part}/feed_hidden_", units, hidden)
         yield from torch_linear(f"{start}.mlp.fc2", f"{part}/feed_output_", hidden, units)
@@ -108,19 +107,3 @@ def plan(files, config):
     yield from torch_norm("norm", "last_norm", units)
     if config.num_classes:
         yield from torch_linear("head", "head/", units, config.num_classes)
-
-
-def _query_key_value(start, part, units, bias):
-    """One matrix and one bias for all three."""
-
-    def kernels(array):
-        names = (f"{part}/query_kernel", f"{part}/key_kernel", f"{part}/value_kernel")
-        return dict(zip(names, np.split(array.T, 3, axis=1)))
-
-    def biases(array):
-        names = (f"{part}/query_bias", f"{part}/key_bias", f"{part}/value_bias")
-        return dict(zip(names, np.split(array, 3)))
-
-    yield PlannedTensor(f"{start}.attn.qkv.weight", (3 * units, units), kernels)
-    if bias:
-        yield PlannedTensor(f"{start}.attn.qkv.bias", (3 * units,), biases)

@@ -1,10 +1,9 @@
-"""Sizes and tensors of the Vision Transformers of the library transformers."""
+"""Sizes and tensors of ViT and DeiT in the library transformers."""
 
-import math
-
-from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
 from keras_attn.models.vision_transformer.vision_transformer_config import TOKEN
+from keras_attn.pretrained.picture_preprocessing import DEIT, VIT, pixel_normalization
 from keras_attn.pretrained.tensors import (
+    PlannedTensor,
     positions,
     refusal,
     shape_of,
@@ -15,21 +14,22 @@ from keras_attn.pretrained.tensors import (
     torch_patches,
     vector,
 )
+from keras_attn.pretrained.vision_settings import check_known, common_sizes, normalization
 
 _PATCHES = "embeddings.patch_embeddings.projection.weight"
-_ACTIVATIONS = {
-    "gelu": GELU,
-    "gelu_new": GELU_TANH,
-    "gelu_fast": GELU_TANH,
-    "gelu_pytorch_tanh": GELU_TANH,
-    "relu": RELU,
-}
-_ALWAYS = {"model_type": "vit", "num_channels": 3}
+_VIT, _DEIT = "vit", "deit"
+_MORE = ("encoder_stride", "pooler_act", "pooler_output_size", "qkv_bias")
+_TEACHER = ("cls_classifier", "distillation_classifier")
 
 
 def recognizes(tensors):
-    """Whether the names are those of ViTModel or ViTForImageClassification."""
-    return _PATCHES in tensors or f"vit.{_PATCHES}" in tensors
+    """Whether the names are those of ViT's and DeiT's models."""
+    return any(f"{root}{_PATCHES}" in tensors for root in ("", "vit.", "deit."))
+
+
+def processor(files):
+    """The kind of processor where preprocessor_config.json does not say it."""
+    return DEIT if files.settings.get("model_type") == _DEIT else VIT
 
 
 def sizes(files, choices):
@@ -42,26 +42,32 @@ def sizes(files, choices):
     settings, path = files.settings, files.path
     if not settings:
         raise refusal(path, "no config.json beside it")
-    for name, expected in _ALWAYS.items():
-        if settings.get(name, expected) != expected:
-            raise refusal(path, f"{name}={settings[name]!r} in config.json, not {expected!r}")
-    activation = settings.get("hidden_act", "gelu")
-    if activation not in tuple(_ACTIVATIONS):
-        raise refusal(path, f"hidden_act={activation!r}, none of {list(_ACTIVATIONS)}")
-    image, patch = settings.get("image_size", 224), settings.get("patch_size", 16)
-    config = {
-        "image_size": tuple(image) if isinstance(image, list) else (image, image),
-        "patch_size": patch[0] if isinstance(patch, list) and len({*patch}) == 1 else patch,
-        "num_layers": settings.get("num_hidden_layers", 12),
-        "hidden_dim": settings.get("hidden_size", 768),
+    kind = settings.get("model_type", _VIT)
+    if kind not in (_VIT, _DEIT):
+        raise refusal(path, f"model_type={kind!r} in config.json, not 'vit' or 'deit'")
+    if kind == _DEIT:
+        check_known(path, settings, _MORE)
+    defaults = {
+        "image_size": 224,
+        "patch_size": 16,
+        "num_hidden_layers": 12,
+        "hidden_size": 768,
+        "num_attention_heads": 12,
+        "hidden_act": "gelu",
+        "layer_norm_eps": 1e-12,
+    }
+    pixels = (
+        normalization(files, choices, DEIT) if kind == _DEIT else pixel_normalization(files, VIT)
+    )
+    return {
+        **common_sizes(path, settings, **defaults),
         "intermediate_dim": settings.get("intermediate_size", 3072),
-        "num_heads": settings.get("num_attention_heads", 12),
         "dropout": settings.get("hidden_dropout_prob", 0.0),
         "pooling": TOKEN,
-        "activation": _ACTIVATIONS[activation],
-        "epsilon": settings.get("layer_norm_eps", 1e-12),
+        "num_registers": int(kind == _DEIT),
+        **_ends(files),
+        **pixels,
     }
-    return {**config, **_ends(files), **_pixels(files)}
 
 
 def _ends(files):
@@ -76,26 +82,19 @@ def _ends(files):
     }
 
 
-def _pixels(files):
-    """The normalization of pixels; none where preprocessor_config.json says so."""
-    chosen = files.preprocessing
-    factor = chosen.get("rescale_factor", 1 / 255) if chosen.get("do_rescale", True) else 1.0
-    if not math.isclose(factor, 1 / 255, rel_tol=1e-3):
-        raise refusal(files.path, f"pixels times {factor} in preprocessor_config.json, not / 255")
-    if not chosen.get("do_normalize", True):
-        return {"pixel_mean": (0.0,) * 3, "pixel_deviation": (1.0,) * 3}
-    return {
-        "pixel_mean": chosen.get("image_mean", (0.5,) * 3),
-        "pixel_deviation": chosen.get("image_std", (0.5,) * 3),
-    }
-
-
 def plan(files, config):
-    """`PlannedTensor` of all tensors."""
-    root = "" if _PATCHES in files.tensors else "vit."
+    """`PlannedTensor` of all tensors.
+
+    DeiT's distillation token and its position are a register. The two heads of a DeiT that had a
+    teacher, which read both tokens, are dropped.
+    """
+    root = next(root for root in ("", "vit.", "deit.") if f"{root}{_PATCHES}" in files.tensors)
     units, bias = config.hidden_dim, files.settings.get("qkv_bias", True)
     yield token(f"{root}embeddings.cls_token", units)
-    yield positions(f"{root}embeddings.position_embeddings", config, 1)
+    if config.num_registers:
+        yield from _distillation(files, f"{root}embeddings", config)
+    else:
+        yield positions(f"{root}embeddings.position_embeddings", config, 1)
     yield from torch_patches(f"{root}embeddings.patch_embeddings.projection", config)
     for n in range(config.num_layers):
         yield from _block(f"{root}encoder.layer.{n}", f"block_{n}", config, bias)
@@ -104,16 +103,39 @@ def plan(files, config):
         yield from torch_linear("pooler.dense", "representation/", units, config.representation_dim)
     if config.num_classes:
         yield from torch_linear("classifier", "head/", config.pooled_dim, config.num_classes)
+    for name in _TEACHER:
+        if f"{name}.weight" in files.tensors:
+            classes, _ = shape_of(files.path, files.tensors, f"{name}.weight", 2)
+            yield PlannedTensor(f"{name}.weight", (classes, units), lambda array: {})
+            yield PlannedTensor(f"{name}.bias", (classes,), lambda array: {})
+
+
+def _distillation(files, start, config):
+    """Plans DeiT's second token, and the positions of both tokens and the patches."""
+    planned = positions(f"{start}.position_embeddings", config, 2)
+    name = f"{start}.distillation_token"
+
+    def parts(array):
+        second = files.tensors[name][0] + array[0, 1:2]
+        return {**planned.parts(array), "registers": second}
+
+    yield PlannedTensor(name, (1, 1, config.hidden_dim), lambda array: {})
+    yield planned._replace(parts=parts)
+
+
+def attention(start, part, config, bias):
+    """Plans the projections of a block's attention."""
+    units, own = config.hidden_dim, f"{start}.attention.attention"
+    for name in ("query", "key", "value"):
+        yield torch_kernel(f"{own}.{name}.weight", f"{part}/{name}_kernel", units, units)
+        if bias:
+            yield vector(f"{own}.{name}.bias", f"{part}/{name}_bias", units)
+    yield from torch_linear(f"{start}.attention.output.dense", f"{part}/output_", units, units)
 
 
 def _block(start, part, config, bias):
     units, hidden = config.hidden_dim, config.intermediate_dim
-    attention = f"{start}.attention.attention"
-    for name in ("query", "key", "value"):
-        yield torch_kernel(f"{attention}.{name}.weight", f"{part}/{name}_kernel", units, units)
-        if bias:
-            yield vector(f"{attention}.{name}.bias", f"{part}/{name}_bias", units)
-    yield from torch_linear(f"{start}.attention.output.dense", f"{part}/output_", units, units)
+    yield from attention(start, part, config, bias)
     yield from torch_linear(f"{start}.intermediate.dense", f"{part}/feed_hidden_", units, hidden)
     yield from torch_linear(f"{start}.output.dense", f"{part}/feed_output_", hidden, units)
     yield from torch_norm(f"{start}.layernorm_before", f"{part}/attention_norm", units)

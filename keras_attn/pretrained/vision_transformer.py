@@ -10,12 +10,20 @@ from keras_attn.models.vision_transformer.vision_transformer_config import (
     TOKEN,
     VisionTransformerConfig,
 )
-from keras_attn.pretrained import vision_names_flax, vision_names_timm, vision_names_transformers
+from keras_attn.pretrained import (
+    vision_names_clip,
+    vision_names_dino,
+    vision_names_flax,
+    vision_names_timm,
+    vision_names_transformers,
+)
 from keras_attn.pretrained.files import read_checkpoint_files
+from keras_attn.pretrained.picture_preprocessing import picture_format
 from keras_attn.pretrained.tensors import converted, refusal
 
-_KINDS = (vision_names_transformers, vision_names_timm, vision_names_flax)
-_MAY_BE_ABSENT = ("query_bias", "key_bias", "value_bias", "token_position")
+_OF_TRANSFORMERS = (vision_names_dino, vision_names_clip, vision_names_transformers)
+_KINDS = (*_OF_TRANSFORMERS, vision_names_timm, vision_names_flax)
+_MAY_BE_ABSENT = ("query_bias", "key_bias", "value_bias", "token_position", "patches/bias")
 
 
 def load_vision_transformer(source, **choices):
@@ -23,9 +31,13 @@ def load_vision_transformer(source, **choices):
 
     The kind of checkpoint is detected by the names of its tensors:
 
-    - transformers, ViTModel or ViTForImageClassification: sizes are in config.json, the pixels'
-      mean and deviation in preprocessor_config.json (½ without it). A pooler becomes the
-      representation.
+    - transformers, ViT and DeiT: sizes are in config.json, the pixels' mean and deviation in
+      preprocessor_config.json (½ for a ViT without it). A pooler becomes the representation, DeiT's
+      distillation token a register.
+    - transformers, the vision towers of CLIP and of SigLIP and SigLIP 2 for pictures of one size,
+      alone or in a CLIPModel or SiglipModel, whose text tower and projections are left out. CLIP's
+      features are before the last normalization, its vector after it.
+    - transformers, DINOv2, also with registers; layer scales are in the kernels.
     - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
       64 wide unless `num_heads` or config.json says otherwise, pixels as in config.json.
     - `.npz` of the authors' repositories vision_transformer and big_vision: sizes are in the
@@ -90,6 +102,33 @@ def load_image_classifier(source, num_classes=None, **choices):
     return classifier
 
 
+def load_picture_format(source):
+    """How a checkpoint wants its pictures resized, from preprocessor_config.json.
+
+    Equal to the processors of transformers that use Pillow, to a level in one of 200 values; their
+    pixels' mean and deviation are in the config of the `VisionTransformer`.
+
+    Args:
+        source: see `load_vision_transformer`; of transformers.
+
+    Returns:
+        `PictureFormat`.
+
+    Raises:
+        ImportError, OSError, ValueError: see `load_vision_transformer`; no preprocessor_config.json
+            or one that a `PictureFormat` cannot follow.
+
+    Example:
+        >>> load_picture_format("openai/clip-vit-base-patch32").fit  # doctest: +SKIP
+        'shortest_edge'
+    """
+    files = read_checkpoint_files(source)
+    kind = _kind(files)
+    if kind not in _OF_TRANSFORMERS:
+        raise refusal(files.path, "tensors that are not named as those of transformers")
+    return picture_format(files, kind.processor(files))
+
+
 def _place(source):
     """Where a checkpoint is, for messages."""
     return os.fspath(getattr(source, "path", source))
@@ -99,12 +138,20 @@ def _read(source, choices):
     """The config, and every array under the name of `encoder_weights`, all of them checked."""
     files = read_checkpoint_files(source)
     files = files._replace(tensors=vision_names_flax.parameters(files.tensors))
+    kind = _kind(files)
+    if kind is vision_names_clip:
+        files = files._replace(tensors=vision_names_clip.vision_tensors(files))
+    config = vision_config(files, kind, choices)
+    return config, converted(files.path, files.tensors, kind.plan(files, config))
+
+
+def _kind(files):
+    """The module of names of a checkpoint."""
     kind = next((kind for kind in _KINDS if kind.recognizes(files.tensors)), None)
     if kind is None:
         names = sorted(files.tensors)
         raise refusal(files.path, f"tensors {', '.join(names[:5])}… ({len(names)})")
-    config = vision_config(files, kind, choices)
-    return config, converted(files.path, files.tensors, kind.plan(files, config))
+    return kind
 
 
 def vision_config(files, kind, choices):
@@ -142,6 +189,17 @@ def encoder_weights(encoder):
     }
     if encoder.config.pooling == TOKEN:
         named |= {"token": encoder.token, "token_position": encoder.token_position}
+    if encoder.config.num_registers:
+        named["registers"] = encoder.registers
+    if encoder.first_norm is not None:
+        named["first_norm/scale"] = encoder.first_norm.gamma
+        named["first_norm/offset"] = encoder.first_norm.beta
+    if encoder.pooling is not None:
+        named["pooling/query"] = encoder.pooling.query
+        weights = _sublayer_weights(encoder.pooling.attention, encoder.pooling.feed_forward)
+        norm = encoder.pooling.residual.normalization
+        weights |= {"feed_norm/scale": norm.gamma, "feed_norm/offset": norm.beta}
+        named |= {f"pooling/{name}": weight for name, weight in weights.items()}
     if encoder.representation is not None:
         named["representation/kernel"] = encoder.representation.kernel
         named["representation/bias"] = encoder.representation.bias
@@ -151,14 +209,20 @@ def encoder_weights(encoder):
 
 
 def _block_weights(block):
-    attention, feed = block.attention, block.feed_forward
-    kernels = ("query_kernel", "key_kernel", "value_kernel", "output_kernel")
-    named = {name: getattr(attention, name) for name in kernels}
-    named |= {name: getattr(attention, name) for name in ("query_bias", "key_bias")}
-    named |= {name: getattr(attention, name) for name in ("value_bias", "output_bias")}
-    for name in ("hidden_kernel", "hidden_bias", "output_kernel", "output_bias"):
-        named[f"feed_{name}"] = getattr(feed, name)
+    named = _sublayer_weights(block.attention, block.feed_forward)
     for name, residual in zip(("attention_norm", "feed_norm"), block.residuals):
         named[f"{name}/scale"] = residual.normalization.gamma
         named[f"{name}/offset"] = residual.normalization.beta
+    return named
+
+
+def _sublayer_weights(attention, feed):
+    named = {
+        f"{name}_{kind}": getattr(attention, f"{name}_{kind}")
+        for name in ("query", "key", "value", "output")
+        for kind in ("kernel", "bias")
+    }
+    for name in ("gate", "hidden", "output") if feed.gated else ("hidden", "output"):
+        named[f"feed_{name}_kernel"] = getattr(feed, f"{name}_kernel")
+        named[f"feed_{name}_bias"] = getattr(feed, f"{name}_bias")
     return named

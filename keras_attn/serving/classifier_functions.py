@@ -31,8 +31,10 @@ def picture_functions(model):
         return model(features[IMAGE], training=False), {}
 
     def attention(features):
-        logits, weights = model.attention(features[IMAGE], training=False)
-        shares = _shares(model, attention_rollout(weights), features[IMAGE])
+        pictures = features[IMAGE]
+        vector, weights, scores = model.encoder.pool(pictures, False, return_pooling_scores=True)
+        logits = model.head(vector)
+        shares = _shares(model, attention_rollout(weights), scores, pictures)
         return logits, {WEIGHTS: shares, ENCODER_WEIGHTS: tf.stack(weights, axis=1)}
 
     def explain(features):
@@ -99,9 +101,20 @@ def question_functions(model):
     return {"serving_default": answer, "explain": explain}
 
 
-def _shares(model, rollout, pictures):
-    """Rollout (B, S, S) to each patch's share in the picture's vector, (B, height, width)."""
+def _shares(model, rollout, scores, pictures):
+    """Rollout (B, S, S) to each patch's share in the picture's vector, (B, height, width).
+
+    Args:
+        model: `ImageClassifier`.
+        rollout: float (B, S, S).
+        scores: float (B, H, S), of the pooling's query, or None.
+        pictures: uint8 (B, height, width, 3).
+    """
     _, height, width, _ = model.encoder.compute_output_shape((None, *pictures.shape[1:]))
-    has_token = rollout.shape[-1] > height * width
-    seen = rollout[:, 0, 1:] if has_token else tf.reduce_mean(rollout, axis=1)
+    if scores is not None:
+        seen = tf.einsum("bs,bst->bt", tf.reduce_mean(scores, axis=1), rollout)
+    elif rollout.shape[-1] > height * width:
+        seen = rollout[:, 0, -height * width :]
+    else:
+        seen = tf.reduce_mean(rollout, axis=1)
     return tf.reshape(seen, (-1, height, width))

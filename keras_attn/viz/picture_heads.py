@@ -12,8 +12,8 @@ class PictureHeads:
     """The attention weights of one picture, of every block and head.
 
     Attributes:
-        weights: float array (N, H, S, S), rows sum to 1; S is the grid's cells, or 1 more where a
-            class token stands before them.
+        weights: float array (N, H, S, S), rows sum to 1; S is the grid's cells, and more where a
+            class token stands before them, or that and registers.
         grid: (height, width) in patches.
 
     Raises:
@@ -30,10 +30,10 @@ class PictureHeads:
 
     def __post_init__(self):
         cells, shape = self.grid[0] * self.grid[1], np.shape(self.weights)
-        fits = len(shape) == 4 and shape[2] == shape[3] and shape[3] in (cells, cells + 1)
+        fits = len(shape) == 4 and shape[2] == shape[3] and shape[3] >= cells
         if not fits or 0 in shape:
             raise ValueError(
-                f"Expected weights (N, H, S, S) with S = {cells} or {cells + 1} for a grid of "
+                f"Expected weights (N, H, S, S) with S >= {cells} for a grid of "
                 f"{self.grid}. Received: weights of shape {shape}"
             )
 
@@ -53,7 +53,7 @@ class PictureHeads:
 
         Returns:
             float array (N, H, grid height, grid width); each map sums to 1 less what the class
-            token gave to itself.
+            token gave to itself and to registers.
         """
         return self._seen(np.asarray(self.weights))
 
@@ -70,7 +70,7 @@ class PictureHeads:
         """(..., S, S) to (..., grid height, grid width)."""
         cells = self.grid[0] * self.grid[1]
         has_token = rows.shape[-1] > cells
-        seen = rows[..., 0, 1:] if has_token else rows.mean(axis=-2)
+        seen = rows[..., 0, -cells:] if has_token else rows.mean(axis=-2)
         return seen.reshape(*seen.shape[:-1], *self.grid)
 
     def rollout_figure(self, picture):

@@ -407,7 +407,9 @@ CASES = {
     "patch_encoder": Case(
         lambda **k: PatchEncoder(3, 7, False, "he_normal", **k), ((2, 15, 33, 5),)
     ),
-    "grid_positions": Case(lambda **k: GridPositions(3, 5, "he_normal", **k), ((2, 7, 11, 13),)),
+    "grid_positions": Case(
+        lambda **k: GridPositions(3, 5, "he_normal", True, **k), ((2, 7, 11, 13),)
+    ),
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
     "feed_forward": Case(
         lambda **k: FeedForward(7, 0.2, "gelu", "lecun_normal", True, False, **k),

@@ -95,8 +95,8 @@ def test_damaged_npz(damage, tmp_path, monkeypatch):
     [
         ({"hidden_size": 9}, r"projection.weight of shape \(6, 3, 5, 5\), expected \(9, 3, 5, 5\)"),
         ({"hidden_size": 7}, r"hidden_dim divisible by num_heads=3"),
-        ({"hidden_act": "quick_gelu"}, r"hidden_act='quick_gelu', none of \['gelu',"),
-        ({"model_type": "deit"}, r"model_type='deit' in config.json, not 'vit'"),
+        ({"hidden_act": "mish"}, r"hidden_act='mish', none of \['gelu',"),
+        ({"model_type": "swin"}, r"model_type='swin' in config.json, not 'vit' or 'deit'"),
         ({"num_channels": 1}, r"num_channels=1 in config.json, not 3"),
         ({"patch_size": [5, 3]}, r"patch_size >= 1, an int\. Received: patch_size=\[5, 3\]"),
         ({"image_size": None}, r"Received: .*image_size=\(None, None\)"),

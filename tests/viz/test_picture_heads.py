@@ -77,6 +77,6 @@ def test_figures_have_a_panel_for_each_head():
 
 @pytest.mark.parametrize("shape", [(1, 2, 34, 34), (1, 2, 36, 35), (2, 36, 36), (0, 2, 36, 36)])
 def test_weights_that_do_not_fit(shape):
-    message = rf"S = 35 or 36 for a grid of \(5, 7\)\. Received: weights of shape \({shape[0]}, "
+    message = rf"S >= 35 for a grid of \(5, 7\)\. Received: weights of shape \({shape[0]}, "
     with pytest.raises(ValueError, match=message):
         PictureHeads(np.zeros(shape), (5, 7))

@@ -8,7 +8,9 @@ from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
+from keras_attn.models.vision_transformer.multi_head_pooling import MultiHeadPooling
 from keras_attn.models.vision_transformer.vision_transformer_config import (
+    ATTENTION,
     TOKEN,
     VisionTransformerConfig,
 )
@@ -34,7 +36,7 @@ class VisionTransformer(BaseLayer):
         training: bool.
 
     Returns:
-        features: (B, height / P, width / P, D), compute dtype: y of the patches.
+        features: (B, height / P, width / P, D), compute dtype: y of the patches, or z_N.
 
     Raises:
         ValueError: a size that is not a multiple of the patch size, or unknown.
@@ -61,7 +63,11 @@ class VisionTransformer(BaseLayer):
             config.patch_size, config.hidden_dim, name="patches", dtype=policy
         )
         self.positions = GridPositions(
-            *config.grid, initializer=normal, name="positions", dtype=policy
+            *config.grid,
+            initializer=normal,
+            antialias=config.antialias_positions,
+            name="positions",
+            dtype=policy,
         )
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
         self.blocks = [
@@ -71,6 +77,14 @@ class VisionTransformer(BaseLayer):
         self.last_norm = keras.layers.LayerNormalization(
             epsilon=config.epsilon, name="last_norm", dtype=policy
         )
+        self.first_norm = self.pooling = None
+        if config.normalize_embeddings:
+            self.first_norm = keras.layers.LayerNormalization(
+                epsilon=config.epsilon, name="first_norm", dtype=policy
+            )
+        if config.pooling == ATTENTION:
+            sizes = (config.num_heads, config.intermediate_dim, config.activation, config.epsilon)
+            self.pooling = MultiHeadPooling(*sizes, name="pooling", dtype=policy)
         self.representation = None
         if config.representation_dim:
             self.representation = keras.layers.Dense(
@@ -79,19 +93,21 @@ class VisionTransformer(BaseLayer):
         self.build((None, *config.image_size, 3))
 
     def build(self, images_shape):
-        units = self.config.hidden_dim
+        units, normal = self.config.hidden_dim, keras.initializers.RandomNormal(stddev=0.02)
         if self.config.pooling == TOKEN:
-            normal = keras.initializers.RandomNormal(stddev=0.02)
             self.token = self._vector("zeros", "token")
             self.token_position = self._vector(normal, "token_position")
+        if self.config.num_registers:
+            shape = (self.config.num_registers, units)
+            self.registers = self.add_weight(shape=shape, initializer=normal, name="registers")
         self.patches.build((None, None, None, 3))
         self.positions.build((None, None, None, units))
-        for layer in (*self.blocks, self.last_norm):
+        for layer in filter(None, (*self.blocks, self.last_norm, self.first_norm, self.pooling)):
             layer.build((None, None, units))
         if self.representation is not None:
             self.representation.build((None, units))
-        parts = [self.patches, self.positions, *self.blocks, self.last_norm, self.representation]
-        for layer in filter(None, parts):
+        parts = [self.patches, self.positions, *self.blocks, self.last_norm]
+        for layer in filter(None, (*parts, self.first_norm, self.pooling, self.representation)):
             layer.trainable = self.trainable  # Keras hands on changes of the flag only.
 
     def _vector(self, initializer, name):
@@ -100,7 +116,7 @@ class VisionTransformer(BaseLayer):
 
     def call(self, images, training=None):
         _, height, width, units = self.compute_output_shape(images.shape)
-        hidden, _ = self._read(images, training)
+        hidden, _ = self._read(images, training, self.config.normalize_patches)
         patches = hidden[:, -height * width :]
         return ops.reshape(patches, (-1, height, width, units))
 
@@ -109,32 +125,39 @@ class VisionTransformer(BaseLayer):
         patches row by row."""
         return self._read(images, training)[0]
 
-    def pool(self, images, training=None):
+    def pool(self, images, training=None, return_pooling_scores=False):
         """One vector per picture, and the attention weights of every block.
 
         Args:
             images: as in the call.
             training: bool.
+            return_pooling_scores: bool.
 
         Returns:
-            vector: (B, D), compute dtype, y of the class token or the mean of y; or (B, R), its
-                representation.
+            vector: (B, D), compute dtype, y of the class token, the mean of y or what a query reads
+                from it; or (B, R), its representation.
             weights: tuple of N float32 (B, H, S, S), by block, before dropout; the class token is
-                the first of S, then the patches row by row.
+                the first of S, then registers, then the patches row by row.
+            scores: with return_pooling_scores, float32 (B, H, S), the weights of the pooling's
+                query; None where pooling is not "attention".
         """
         hidden, weights = self._read(images, training)
-        pooled = hidden[:, 0] if self.config.pooling == TOKEN else ops.mean(hidden, axis=1)
+        scores = None
+        if self.pooling is not None:
+            pooled, scores = self.pooling(hidden)
+        else:
+            pooled = hidden[:, 0] if self.config.pooling == TOKEN else ops.mean(hidden, axis=1)
         if self.representation is not None:
             pooled = self.representation(pooled)
-        return pooled, weights
+        return (pooled, weights, scores) if return_pooling_scores else (pooled, weights)
 
-    def _read(self, images, training):
-        """y (B, S, D), the class token first, and the blocks' weights."""
+    def _read(self, images, training, normalize=True):
+        """y (B, S, D) or z_N, the class token first, and the blocks' weights."""
         hidden, weights = self.dropout(self._embed(images), training=training), []
         for block in self.blocks:
             hidden, attended = block(hidden, return_attention_scores=True, training=training)
             weights.append(attended)
-        return self.last_norm(hidden), tuple(weights)
+        return self.last_norm(hidden) if normalize else hidden, tuple(weights)
 
     def _embed(self, images):
         """z_0 (B, S, D)."""
@@ -145,12 +168,19 @@ class VisionTransformer(BaseLayer):
         pixels = (ops.cast(images, "float32") / 255.0 - mean) / deviation
         grid = self.positions(self.patches(ops.cast(pixels, self.compute_dtype)))
         _, height, width, units = grid.shape
-        patches = ops.reshape(grid, (-1, height * width, units))
-        if self.config.pooling != TOKEN:
-            return patches
-        token = ops.cast(self.token + self.token_position, self.compute_dtype)
-        token = ops.broadcast_to(token, (ops.shape(patches)[0], 1, units))
-        return ops.concatenate([token, patches], axis=1)
+        embedded = [ops.reshape(grid, (-1, height * width, units))]
+        if self.config.num_registers:
+            embedded.insert(0, self._of_each(self.registers, embedded[0]))
+        if self.config.pooling == TOKEN:
+            token = self.token + self.token_position
+            embedded.insert(0, self._of_each(token[None], embedded[0]))
+        embedded = ops.concatenate(embedded, axis=1) if len(embedded) > 1 else embedded[0]
+        return embedded if self.first_norm is None else self.first_norm(embedded)
+
+    def _of_each(self, tokens, rows):
+        """Tokens (n, D) for each of the rows (B, ...), (B, n, D), compute dtype."""
+        tokens = ops.cast(tokens, self.compute_dtype)
+        return ops.broadcast_to(tokens, (ops.shape(rows)[0], *tokens.shape))
 
     def compute_output_shape(self, images_shape):
         return self.patches.compute_output_shape(images_shape)

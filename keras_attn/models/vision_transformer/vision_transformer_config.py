@@ -4,9 +4,10 @@ import numbers
 from dataclasses import dataclass
 
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
-from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
-TOKEN, MEAN = "token", "mean"
+TOKEN, MEAN, ATTENTION = "token", "mean", "attention"
+SILU = "silu"
 
 
 @dataclass(frozen=True)
@@ -21,22 +22,32 @@ class VisionTransformerConfig:
         intermediate_dim: int. Width of the feed-forward net's hidden layer.
         num_heads: int. H; divides D, a head is D / H wide.
         dropout: probability. On sublayers' outputs and on patches with positions.
-        pooling: "token", the output at a learned class token prepended to the patches; or "mean",
-            the mean of the patches after the last normalization.
-        activation: "gelu", "gelu_tanh" or "relu". Of the feed-forward net.
+        pooling: "token", the output at a learned class token prepended to the patches; "mean",
+            the mean of the patches after the last normalization; or "attention", what a learned
+            query reads from them, see `MultiHeadPooling`.
+        activation: "gelu", "gelu_tanh", "quick_gelu", "relu" or "silu". Of the feed-forward net.
         epsilon: float > 0. Of the layer normalizations.
         num_classes: int or None. Classes of an `ImageClassifier`; None is no head.
         representation_dim: int or None. Width R of a tanh layer after pooling, as in the paper's
             pretraining; None is no such layer.
         pixel_mean: three floats, of red, green and blue: μ of (x / 255 − μ) / σ.
         pixel_deviation: three floats > 0. σ.
+        gated: bool. Whether the feed-forward nets are gated, see `FeedForward`.
+        num_registers: int >= 0. Learned tokens without positions between class token and patches,
+            which are no features; only with pooling "token".
+        normalize_embeddings: bool. Whether z_0 is normalized, before the blocks.
+        normalize_patches: bool. Whether features of patches are after the last normalization, as a
+            picture's vector always is.
+        antialias_positions: bool. See `GridPositions`.
 
     Raises:
         ValueError: a size < 1; a patch_size that does not divide image_size; heads that do not
             divide hidden_dim; a probability outside [0, 1); an unknown choice.
 
     Source: Dosovitskiy et al. 2021, arXiv:2010.11929, Table 1; μ = σ = ½ and epsilon are the
-    authors' program's, whose "gelu" is "gelu_tanh" here.
+    authors' program's, whose "gelu" is "gelu_tanh" here. Registers Darcet et al. 2023,
+    arXiv:2309.16588; normalize_embeddings without normalize_patches Radford et al. 2021,
+    arXiv:2103.00020; "attention" Zhai et al. 2023, arXiv:2303.15343.
     """
 
     image_size: tuple[int, int] = (224, 224)
@@ -53,6 +64,11 @@ class VisionTransformerConfig:
     representation_dim: int | None = None
     pixel_mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
     pixel_deviation: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    gated: bool = False
+    num_registers: int = 0
+    normalize_embeddings: bool = False
+    normalize_patches: bool = True
+    antialias_positions: bool = False
 
     def __post_init__(self):
         for name in ("image_size", "pixel_mean", "pixel_deviation"):
@@ -80,8 +96,16 @@ class VisionTransformerConfig:
             )
 
     def _check_choices(self):
-        check_choice("pooling", self.pooling, (TOKEN, MEAN))
-        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("pooling", self.pooling, (TOKEN, MEAN, ATTENTION))
+        check_choice("activation", self.activation, (*ACTIVATIONS, SILU))
+        for name in ("gated", "normalize_embeddings", "normalize_patches", "antialias_positions"):
+            check_flag(name, getattr(self, name))
+        most = float("inf") if self.pooling == TOKEN else 0
+        if not (isinstance(self.num_registers, int) and 0 <= self.num_registers <= most):
+            raise ValueError(
+                f"Expected num_registers >= 0, and 0 without pooling={TOKEN!r}. "
+                f"Received: num_registers={self.num_registers}, pooling={self.pooling!r}"
+            )
         check_probability("dropout", self.dropout)
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
@@ -114,6 +138,7 @@ class VisionTransformerConfig:
             "use_bias": True,
             "epsilon": self.epsilon,
             "activation": self.activation,
+            "gated": self.gated,
         }
 
 
