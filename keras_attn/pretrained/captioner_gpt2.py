@@ -13,9 +13,11 @@ from keras_attn.models.transformer.transformer_config import (
 from keras_attn.pretrained import vision_names_transformers
 from keras_attn.pretrained.captioner_parts import CaptionerParts, SpecialFirst
 from keras_attn.pretrained.gpt2_vocabulary import byte_pairs_of
+from keras_attn.pretrained.picture_preprocessing import picture_format
 from keras_attn.pretrained.tensors import (
     PlannedTensor,
     count_blocks,
+    scaled,
     split,
     torch_linear,
     torch_norm,
@@ -23,7 +25,6 @@ from keras_attn.pretrained.tensors import (
 )
 from keras_attn.pretrained.translator_sizes import ACTIVATIONS
 from keras_attn.pretrained.translator_tensors import unify
-from keras_attn.pretrained.translator_vocabulary import SILENT
 from keras_attn.pretrained.vision_transformer import vision_config
 from keras_attn.pretrained.vocabulary_files import check_ids
 
@@ -61,6 +62,7 @@ def parts_of(checkpoint, files) -> CaptionerParts:
     vision = vision_config(
         vision_files, vision_names_transformers, {"num_classes": None, "representation_dim": None}
     )
+    pictures = picture_format(vision_files, vision_names_transformers.processor(vision_files))
     tensors = _whole_table(checkpoint, _without_masks(checkpoint), decoder)
     rows = _rows(checkpoint, tensors)
     ids = _ids(checkpoint, decoder, rows)
@@ -73,7 +75,7 @@ def parts_of(checkpoint, files) -> CaptionerParts:
     if vision.hidden_dim != config.hidden_dim:
         plan += torch_linear(_PROJECTION, "projection/", vision.hidden_dim, config.hidden_dim)
     tokenizer = byte_pairs_of(checkpoint, rows, ids)
-    return CaptionerParts(vision, config, tokenizer, ids, tensors, plan)
+    return CaptionerParts(vision, config, pictures, tokenizer, ids, tensors, plan)
 
 
 def _vision_files(checkpoint, files):
@@ -200,9 +202,7 @@ def _plan(config, ids, rows):
     is_tied = config.tied == DECODER
 
     def table(array):
-        bias = np.zeros(len(ids.rows), "float32")
-        bias[ids.silent] = SILENT
-        return {"table": array[ids.rows] / scale, "output_bias": bias}
+        return {"table": array[ids.rows] / scale, "output_bias": ids.bias()}
 
     yield PlannedTensor(_TABLE, (rows, units), table)
     if not is_tied:
@@ -216,13 +216,6 @@ def _plan(config, ids, rows):
         yield scaled(planned, scale) if is_tied else planned
     for n in range(config.num_layers):
         yield from _block(f"{_DECODER}h.{n}", f"decoder/block_{n}", config)
-
-
-def scaled(planned, factor):
-    """A `PlannedTensor` whose parts are multiplied."""
-    return planned._replace(
-        parts=lambda array: {part: factor * own for part, own in planned.parts(array).items()}
-    )
 
 
 def _block(start, part, config):

@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
 from keras_attn.pretrained.tensors import PlannedTensor
+from keras_attn.pretrained.translator_vocabulary import SILENT
 
 
 class CaptionerParts(NamedTuple):
@@ -15,6 +17,7 @@ class CaptionerParts(NamedTuple):
     Attributes:
         vision: `VisionTransformerConfig`.
         decoder: `TransformerConfig`.
+        pictures: `PictureFormat`.
         tokenizer: of its captions.
         ids: `SpecialFirst`.
         tensors: name -> array, as `plan` expects them.
@@ -23,6 +26,7 @@ class CaptionerParts(NamedTuple):
 
     vision: VisionTransformerConfig
     decoder: TransformerConfig
+    pictures: PictureFormat
     tokenizer: Any
     ids: "SpecialFirst"
     tensors: dict[str, np.ndarray]
@@ -47,3 +51,9 @@ class SpecialFirst(NamedTuple):
         rest = [row for row in range(size) if row not in special]
         silent = [place for place, row in enumerate(special) if row in special[place + 1 :]]
         return cls(np.array([*special, *rest]), silent)
+
+    def bias(self, values=0.0):
+        """Biases of the logits, of the checkpoint's ids, with silent ids."""
+        bias = np.zeros(len(self.rows), "float32") + values
+        bias[self.silent] = SILENT
+        return bias

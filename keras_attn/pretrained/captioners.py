@@ -9,17 +9,20 @@ from keras_attn.models.captioner.captioner import Captioner
 from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
-from keras_attn.pretrained import captioner_gpt2
-from keras_attn.pretrained.captioner_pictures import picture_format_of
+from keras_attn.pretrained import captioner_blip, captioner_gpt2
 from keras_attn.pretrained.checkpoint import Checkpoint
-from keras_attn.pretrained.files import read_checkpoint_files
+from keras_attn.pretrained.files import read_checkpoint_files, read_settings
 from keras_attn.pretrained.search import search_of
 from keras_attn.pretrained.tensors import converted
 from keras_attn.pretrained.translator_tensors import decoder_weights
 from keras_attn.pretrained.vision_transformer import assign, encoder_weights
 
 WHAT = "a captioner"
-CAPTIONERS = {captioner_gpt2.KIND: captioner_gpt2.parts_of}
+PROCESSOR = "processor_config.json"
+CAPTIONERS = {
+    captioner_gpt2.KIND: captioner_gpt2.parts_of,
+    captioner_blip.KIND: captioner_blip.parts_of,
+}
 """Functions that read the parts of a captioner, by model_type."""
 _LONGEST = 20
 """Longest caption that `generate` of transformers makes by default, its start included."""
@@ -51,15 +54,16 @@ class PretrainedCaptioner(NamedTuple):
 def load_captioner(source) -> PretrainedCaptioner:
     """A `Captioner` with the weights and the tokenizer of a pretrained one.
 
-    VisionEncoderDecoderModel of transformers with a ViT as its encoder and GPT-2 as its decoder:
-    weights as `.safetensors` or `.bin`, whose tensors alone are read, config.json,
-    generation_config.json, preprocessor_config.json and the files of the tokenizer. All tensors
-    are checked first; one error lists those that are missing, unexpected or of another shape.
+    Of transformers, VisionEncoderDecoderModel with ViT or DeiT as its encoder and GPT-2 as its
+    decoder, and BlipForConditionalGeneration: weights as `.safetensors` or `.bin`, whose tensors
+    alone are read, config.json, generation_config.json, preprocessor_config.json and the files of
+    the tokenizer. All tensors are checked first; one error lists those that are missing, unexpected
+    or of another shape.
 
     The decoder attends to the class token of the encoder, too, see `VisionSequence`. A projection
     between the two is multiplied into the kernels that read it, which changes no result. Ids are
-    put into this project's order; the checkpoint's end of a text has an id for each of its roles,
-    and is said by END_ID.
+    put into this project's order; an id with several roles has several here, and is said in its
+    last one, END_ID if it ends texts. Captions have no prompts.
 
     Args:
         source: folder, file of weights in one, or the name of a model on the Hugging Face hub, see
@@ -85,8 +89,11 @@ def load_captioner(source) -> PretrainedCaptioner:
     if not isinstance(kind, str) or kind not in CAPTIONERS:
         named = f"model_type {kind!r:.80}" if kind else "no model_type in config.json"
         raise checkpoint.refusal(f"{named}; known: {', '.join(CAPTIONERS)}")
+    if not files.preprocessing:  # As transformers 5 writes it for processors of two kinds.
+        own = read_settings(checkpoint.folder / PROCESSOR).get("image_processor")
+        files = files._replace(preprocessing=own if isinstance(own, dict) else {})
     parts = CAPTIONERS[kind](checkpoint, files)
-    picture_format = picture_format_of(checkpoint, files.preprocessing, parts.vision.image_size)
+    _check_pictures(checkpoint, parts)
     search, longest = search_of(checkpoint), _longest(checkpoint)
     arrays = _projected(converted(checkpoint.path, parts.tensors, parts.plan, WHAT))
     model = captioner_of(parts.vision, parts.decoder)
@@ -96,7 +103,7 @@ def load_captioner(source) -> PretrainedCaptioner:
             variable.assign(np.reshape(arrays[name], variable.shape))
     longest = min(longest, parts.decoder.max_sequence_length)
     return PretrainedCaptioner(
-        model, parts.tokenizer, picture_format, search, longest, kind, parts.ids.rows
+        model, parts.tokenizer, parts.pictures, search, longest, kind, parts.ids.rows
     )
 
 
@@ -107,6 +114,16 @@ def captioner_of(vision, decoder) -> Captioner:
     model = Captioner(encoder, head, vision.image_size, 0.0, name="captioner")
     model.build()
     return model
+
+
+def _check_pictures(checkpoint, parts):
+    """Raises ValueError for pictures of another size than the encoder's."""
+    size = (parts.pictures.height, parts.pictures.width)
+    if size != parts.vision.image_size:
+        raise checkpoint.refusal(
+            f"pictures of {size[0]}x{size[1]} of its processor, an encoder of pictures of "
+            f"{parts.vision.image_size[0]}x{parts.vision.image_size[1]}"
+        )
 
 
 def _projected(arrays):

@@ -1,13 +1,21 @@
 """GPT-2's vocabulary and merges, from tokenizer.json or from vocab.json and merges.txt."""
 
-import os
-
 from keras_attn.pretrained.files import read_settings
-from keras_attn.pretrained.vocabulary_files import checked_ids, file_of, ids_of, names_of
+from keras_attn.pretrained.vocabulary_files import (
+    WHOLE,
+    added_tokens,
+    check_tokenizer,
+    checked_ids,
+    file_of,
+    ids_of,
+    names_of,
+    object_in,
+    special_ids,
+)
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 
-WHOLE, VOCABULARY, MERGES = "tokenizer.json", "vocab.json", "merges.txt"
+VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _MODEL = {
     "type": ("BPE",),
     "dropout": (None,),
@@ -53,22 +61,18 @@ def _from_whole(checkpoint):
     """Ids of pieces, merges, and ids of special tokens, of tokenizer.json."""
     path = checkpoint.folder / WHOLE
     settings = read_settings(path)
-    model, cut = _part(settings, "model"), _part(settings, "pre_tokenizer")
-    _check(checkpoint, "model", model, _MODEL)
-    _check(checkpoint, "pre_tokenizer", cut, _BYTES)
-    _check(checkpoint, "decoder", _part(settings, "decoder"), {"type": ("ByteLevel",)})
+    model, cut = object_in(settings, "model"), object_in(settings, "pre_tokenizer")
+    check_tokenizer(checkpoint, "model", model, _MODEL)
+    check_tokenizer(checkpoint, "pre_tokenizer", cut, _BYTES)
+    check_tokenizer(checkpoint, "decoder", object_in(settings, "decoder"), {"type": ("ByteLevel",)})
     if settings.get("normalizer") is not None:
         raise checkpoint.refusal(f"a normalizer in {WHOLE}")
-    pieces = checked_ids(_part(model, "vocab"), path)
+    pieces = checked_ids(object_in(model, "vocab"), path)
     merges = [
         tuple(each.split(" ") if isinstance(each, str) else each)
         for each in model.get("merges") or []
     ]
-    added = settings.get("added_tokens") or []
-    if plain := [each.get("content") for each in added if not each.get("special")]:
-        raise checkpoint.refusal(f"added tokens that are no special ones: {plain[:5]}")
-    special = {each["content"]: each["id"] for each in added}
-    return pieces, merges, special
+    return pieces, merges, added_tokens(checkpoint, settings)
 
 
 def _from_parts(checkpoint):
@@ -80,35 +84,4 @@ def _from_parts(checkpoint):
         for place, line in enumerate(lines)
         if line.strip() and not (place == 0 and line.startswith("#version"))
     ]
-    special = dict(read_settings(checkpoint.folder / "added_tokens.json"))
-    for name in _special_names(checkpoint):
-        if name in pieces:
-            special[name] = pieces[name]
-    return pieces, merges, special
-
-
-def _special_names(checkpoint):
-    """Special tokens that the tokenizer's settings name."""
-    for file in ("special_tokens_map.json", "tokenizer_config.json"):
-        settings = read_settings(checkpoint.folder / file)
-        for role in ("bos", "eos", "unk", "pad"):
-            token = settings.get(f"{role}_token")
-            token = token.get("content") if isinstance(token, dict) else token
-            if isinstance(token, str):
-                yield token
-
-
-def _part(settings, name):
-    """An object inside an object; {} where there is none."""
-    part = settings.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _check(checkpoint, what, settings, known):
-    """Raises ValueError for another value than the known ones."""
-    for name, values in known.items():
-        if settings.get(name) not in values:
-            raise checkpoint.refusal(
-                f"{name}={settings.get(name)!r:.80} of the {what} in "
-                f"{os.fspath(checkpoint.folder / WHOLE)}"
-            )
+    return pieces, merges, special_ids(checkpoint, pieces, ("<|endoftext|>",))

@@ -8,8 +8,8 @@ from keras_attn.images.resizing import BICUBIC, BILINEAR
 from keras_attn.pretrained.files import PREPROCESSING
 from keras_attn.pretrained.tensors import refusal
 
-VIT, CLIP, SIGLIP, BIT, DEIT = (
-    f"{name}ImageProcessor" for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT")
+VIT, CLIP, SIGLIP, BIT, DEIT, BLIP = (
+    f"{name}ImageProcessor" for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT", "Blip")
 )
 _HALF = (0.5, 0.5, 0.5)
 _CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
@@ -36,6 +36,7 @@ _PROCESSORS = {
     SIGLIP: _Defaults(_SQUARE, None, 3, _HALF, _HALF),
     BIT: _Defaults(_SHORTEST, 224, 3, _CLIP_MEAN, _CLIP_DEVIATION),
     DEIT: _Defaults({"height": 256, "width": 256}, 224, 3, _HALF, _HALF),
+    BLIP: _Defaults({"height": 384, "width": 384}, None, 3, _CLIP_MEAN, _CLIP_DEVIATION),
 }
 
 

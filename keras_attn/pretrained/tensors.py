@@ -49,6 +49,13 @@ def split(name, parts, shape):
     )
 
 
+def scaled(planned, factor):
+    """Plans the same tensor with its parts multiplied."""
+    return planned._replace(
+        parts=lambda array: {part: factor * own for part, own in planned.parts(array).items()}
+    )
+
+
 def torch_norm(name, part, units):
     """Plans weight and bias of torch's LayerNorm."""
     yield vector(f"{name}.weight", f"{part}/scale", units)

@@ -8,7 +8,7 @@ from keras import ops
 from keras_attn.contracts import START_ID
 from keras_attn.models.transformer.transformer_config import ALL, NOTHING
 from keras_attn.ops.positions import LONGEST, sinusoids
-from keras_attn.pretrained.tensors import PlannedTensor
+from keras_attn.pretrained.tensors import PlannedTensor, scaled
 from keras_attn.pretrained.translator_sizes import BART, MBART
 from keras_attn.pretrained.translator_vocabulary import SILENT
 
@@ -281,7 +281,8 @@ class Plan:
                 planned = self._read(
                     f"{layer}.{name}.{letter}.weight", f"{part}/{kind}/{role}_kernel", inner
                 )
-                yield _scaled(planned, math.sqrt(config.key_dim)) if role == "query" else planned
+                # T5 does not divide scores by √d_k.
+                yield scaled(planned, math.sqrt(config.key_dim)) if role == "query" else planned
             yield self._written(f"{layer}.{name}.o.weight", f"{part}/{kind}/output_kernel", inner)
             yield self._vector(f"{layer}.layer_norm.weight", f"{part}/{kind}/norm/scale")
         layer = f"{start}.layer.{len(attentions)}"
@@ -294,14 +295,6 @@ class Plan:
             f"{layer}.DenseReluDense.wo.weight", f"{part}/feed/output_kernel", hidden
         )
         yield self._vector(f"{layer}.layer_norm.weight", f"{part}/feed/norm/scale")
-
-
-def _scaled(planned, factor):
-    """A `PlannedTensor` whose parts are multiplied: T5 does not divide scores by √d_k."""
-    name, shape, parts = planned
-    return PlannedTensor(
-        name, shape, lambda array: {part: value * factor for part, value in parts(array).items()}
-    )
 
 
 def weights_of(model):
@@ -317,13 +310,16 @@ def decoder_weights(decoder):
     named = {"table": decoder.embedding.table, "output_bias": decoder.output_bias}
     if decoder.output_embedding is not None:
         named["output_table"] = decoder.output_embedding.table
+    if decoder.output_transform is not None:
+        named["decoder/output_transform/kernel"] = decoder.output_transform.kernel
+        named["decoder/output_transform/bias"] = decoder.output_transform.bias
     return {**named, **_stack_weights(decoder)}
 
 
 def _stack_weights(stack):
     named = {}
-    for part in ("first_norm", "last_norm"):
-        named |= _norm_weights(f"{stack.name}/{part}", getattr(stack, part))
+    for part in ("first_norm", "last_norm", "output_norm"):
+        named |= _norm_weights(f"{stack.name}/{part}", getattr(stack, part, None))
     for part, layer in (("positions", stack.positions), ("relative", stack.relative)):
         if getattr(layer, "table", None) is not None:
             named[f"{stack.name}/{part}"] = layer.table

@@ -78,7 +78,7 @@ def answers(model, words, pixels, mean, deviation, start, end):
         return lambda **choices: model.generate(pixel_values=values, **choices)
 
     inputs, targets = captioner_answers.labels(words, CAPTIONS, start, end)
-    captioner_answers.teach(logits_of, model.parameters(), inputs, targets)
+    captioner_answers.teach(logits_of, model.parameters(), inputs, targets, 60)
     model.eval()
     return captioner_answers.answers(model, generate_of, forward, words, pixels, start, end)
 

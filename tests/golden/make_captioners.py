@@ -25,11 +25,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import captioner_blip
 import captioner_gpt2
 import numpy as np
 
 FOLDER = Path(__file__).with_name("captioners")
-CASES = {**captioner_gpt2.CASES}
+CASES = {**captioner_gpt2.CASES, **captioner_blip.CASES}
 """Functions that write a case's folder and return its answers, by name."""
 
 

@@ -196,7 +196,7 @@ def test_sizes_of_pictures(changes, expected, tmp_path):
         ({"resample": True}, r"resample=True"),
         ({"do_resize": False}, r"do_resize=false"),
         ({"do_pad": True, "do_flip": 1}, r"do_flip, do_pad in preprocessor_config\.json"),
-        ({"image_processor_type": "BlipImageProcessor"}, r"'BlipImageProcessor' in .*known: ViT"),
+        ({"image_processor_type": "FlavaImageProcessor"}, r"'FlavaImageProcessor' in .*known: ViT"),
         ({"size": {"shortest_edge": 100}}, r"resized_edge >= 224 for 224x224"),
         ({"do_center_crop": False}, r"\{'shortest_edge': 224\}, and no center crop"),
         ({"size": {"longest_edge": 224}}, r"\{'longest_edge': 224\}, and a center crop"),

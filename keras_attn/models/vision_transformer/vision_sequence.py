@@ -12,7 +12,7 @@ class VisionSequence(BaseLayer):
 
     An encoder of a `Captioner`, as those of transformers are. The patches come last, so that the
     weights of a decoder's attention have the patches' grid at their end; the pictures that a
-    service draws show these, and the weight of the class token is what they lack to a sum of 1.
+    service draws show these, and what they lack to a sum of 1 is the other tokens' weight.
 
     Args:
         encoder: `VisionTransformer`.
@@ -22,7 +22,8 @@ class VisionSequence(BaseLayer):
         training: bool.
 
     Returns:
-        (B, S, D), compute dtype: the class token, if there is one, then the patches row by row.
+        (B, S, D), compute dtype: the class token and registers, if there are any, then the patches
+        row by row.
 
     Example:
         >>> from keras_attn.models import VisionTransformer
@@ -47,5 +48,6 @@ class VisionSequence(BaseLayer):
 
     def compute_output_shape(self, images_shape):
         batch, height, width, units = self.encoder.compute_output_shape(images_shape)
-        before = 1 if self.encoder.config.pooling == TOKEN else 0
+        config = self.encoder.config
+        before = config.num_registers + (config.pooling == TOKEN)
         return (batch, before + height * width, units)

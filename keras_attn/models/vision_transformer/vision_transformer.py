@@ -121,8 +121,8 @@ class VisionTransformer(BaseLayer):
         return ops.reshape(patches, (-1, height, width, units))
 
     def sequence(self, images, training=None):
-        """y of all tokens, compute dtype (B, S, D): the class token, if there is one, then the
-        patches row by row."""
+        """y of all tokens, compute dtype (B, S, D): the class token and registers, if there are
+        any, then the patches row by row."""
         return self._read(images, training)[0]
 
     def pool(self, images, training=None, return_pooling_scores=False):

@@ -15,6 +15,7 @@ from keras_attn.pretrained.marian_folder import save_marian
 from keras_attn.pretrained.translators import Translator, load_translator
 from keras_attn.progress import Progress
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
+from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_file, whole_folder
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -25,7 +26,7 @@ from keras_attn_pipelines.runs.run import MODEL_FILE, Run
 
 RECIPE, TRANSFORMER = "translator_transformer", "seq2seq.Transformer"
 CAPTION_RECIPE = "flickr8k_vit"
-VOCABULARIES = {BytePairTokenizer: "byte_pairs"}
+VOCABULARIES = {BytePairTokenizer: "byte_pairs", WordPieceTokenizer: "word_pieces"}
 """The task's vocabulary by class of an imported captioner's tokenizer."""
 SEARCH = ("beam_width", "length_alpha", "early_stopping")
 LENGTHS = (16, 32, 64, 128, 256, 512)

@@ -10,6 +10,7 @@ from keras_attn.serving import AnswerLength, GenerationService, readers, views, 
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.detokenize import detokenized
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
@@ -18,7 +19,7 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation, best_texts, l
 from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request
 from keras_attn_pipelines.experiment.token_objective import token_objective
 from keras_attn_pipelines.tasks.captioning.features import contexts, encode
-from keras_attn_pipelines.tasks.captioning.settings import BYTE_PAIRS, LEARNED
+from keras_attn_pipelines.tasks.captioning.settings import BYTE_PAIRS, LEARNED, WORD_PIECES
 
 if TYPE_CHECKING:
     from keras_attn_pipelines.tasks.captioning.settings import Captioning
@@ -33,7 +34,11 @@ LABELS = {
     "meteor": "METEOR",
     "exact": "exact match",
 }
-TOKENIZERS = {LEARNED: Tokenizer, BYTE_PAIRS: BytePairTokenizer}
+TOKENIZERS = {
+    LEARNED: Tokenizer,
+    BYTE_PAIRS: BytePairTokenizer,
+    WORD_PIECES: WordPieceTokenizer,
+}
 """Classes of tokenizers by the task's vocabulary."""
 SCORED = 16
 """Pictures of dev that are captioned at a time after an epoch."""
