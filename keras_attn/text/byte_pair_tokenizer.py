@@ -134,7 +134,7 @@ class BytePairTokenizer(NamedPieces):
     def _merged(self, words):
         """Words, string (U,), to ragged int32 (U, pieces)."""
         spelled = tf.strings.bytes_split(words)
-        values = tf.io.decode_raw(spelled.values, tf.uint8)[:, 0]
+        values = tf.reshape(tf.io.decode_raw(spelled.values, tf.uint8), (-1,))
         tokens = tf.gather(tf.constant(self._bytes), tf.cast(values, tf.int32))
         owners, count = spelled.value_rowids(), spelled.nrows()
 
