@@ -80,12 +80,12 @@ class BytePairTokenizer(NamedPieces):
         self._spelled = [b""] * SPECIAL_PIECES
         self._spelled += [bytes(values[sign] for sign in name) for name in own]
         self._bytes = [own.index(sign) + SPECIAL_PIECES if sign in own else -1 for sign in alphabet]
-        super().__init__(names)
         if -1 in self._bytes:
             raise ValueError(
                 "Expected a piece for each of 256 bytes. "
                 f"Received: none for {alphabet[self._bytes.index(-1)]!r}"
             )
+        super().__init__(names)
 
     def make(self):
         """The table of ranks, and the function of `_merged`, traced once."""

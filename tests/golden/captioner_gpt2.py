@@ -160,4 +160,28 @@ def untied(folder):
     return arrays
 
 
-CASES = {"gpt2": projected, "gpt2_untied": untied}
+def distilled(folder):
+    """With a DeiT, whose second token the decoder sees, and pictures cut out of larger ones."""
+    from transformers import DeiTConfig, DeiTImageProcessor
+
+    made = learned(300)
+    end = made.token_to_id(END)
+    words = words_of(made)
+    vision = DeiTConfig(**VISION, image_size=15)
+    text = {"vocab_size": made.get_vocab_size(), "n_embd": 12, "n_head": 2}
+    model = model_of(vision, text, 1, end, end, end)
+    mean, deviation = [0.48, 0.45, 0.4], [0.22, 0.23, 0.24]
+    DeiTImageProcessor(
+        size={"height": 18, "width": 18},
+        crop_size={"height": 15, "width": 15},
+        image_mean=mean,
+        image_std=deviation,
+    ).save_pretrained(folder)
+    pixels = captioner_answers.pictures(15, 15)
+    arrays = answers(model, words, pixels, mean, deviation, end, end)
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return arrays
+
+
+CASES = {"deit": distilled, "gpt2": projected, "gpt2_untied": untied}

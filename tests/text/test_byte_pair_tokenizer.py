@@ -71,7 +71,7 @@ def test_ids_that_are_no_text(tokenizer):
 @pytest.mark.parametrize(
     ("names", "merges", "message"),
     [
-        (named(MERGES, "a"), MERGES, r"merges of two pieces .*'Ġ a' and 2 others"),
+        (named(MERGES, ["aa"]), MERGES, r"merges of two pieces .*'a a' and 1 others"),
         (named(MERGES, "z"), MERGES, "a piece for each of 256 bytes.*'z'"),
         (named(MERGES), [*MERGES, ("x", "y")], r"Received: 'x y' and 0 others"),
         ([*named(MERGES), "日"], MERGES, "names in the alphabet of bytes"),
