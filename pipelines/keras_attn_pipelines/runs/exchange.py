@@ -86,12 +86,12 @@ def import_checkpoint(
         ValueError: pictures that are not square.
         OSError: `out` cannot be written.
     """
-    run = Run(out)
-    is_captioner = isinstance(pretrained, PretrainedCaptioner)
-    vocabularies = {TOKENIZER: pretrained.tokenizer}
+    run, vocabularies = Run(out), {TOKENIZER: pretrained.tokenizer}
     if isinstance(pretrained, Translator):
         vocabularies[SOURCE_TOKENIZER] = pretrained.source_tokenizer
-    adapt = _adapted_captioner if is_captioner else _adapted
+        unit, adapted = "pairs", _adapted(experiment, pretrained)
+    else:
+        unit, adapted = "pictures", _adapted_captioner(experiment, pretrained)
     description = {
         "recipe": recipe_of(pretrained),
         "data": "",
@@ -100,10 +100,10 @@ def import_checkpoint(
         "precision": "float32",
         "strategy": "one",
         BACKEND: "tensorflow",
-        "parts": stored(adapt(experiment, pretrained)),
+        "parts": stored(adapted),
         "records": {},
         "vocabularies": {name: each.vocabulary_size for name, each in vocabularies.items()},
-        "unit": "pictures" if is_captioner else "pairs",
+        "unit": unit,
         "model": f"{_layers(pretrained)}, of the kind of {pretrained.kind} in transformers",
     }
     with whole_folder(made_folder(run.folder.absolute().parent)) as partial:
