@@ -10,6 +10,7 @@ from keras_attn.contracts import UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.text.graph_object import HAS_GRAPHS
 from keras_attn.text.piece_tokenizer import SETTINGS_FILE, SPECIAL_PIECES, PieceTokenizer
+from keras_attn.text.tokenizer import SURROGATE
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
@@ -109,8 +110,8 @@ class NamedPieces(PieceTokenizer):
 
     def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
         """Strings to lists of ids, without special ids; needs TensorFlow."""
-        texts = [text.encode("utf-8", "replace") for text in texts]
-        return self.encode(tf.constant(texts, tf.string, (len(texts),))).to_list()
+        encoded = [SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode() for text in texts]
+        return self.encode(tf.constant(encoded, tf.string, (len(encoded),))).to_list()
 
     def decode_all(self, tokens) -> list[str]:
         """Rows of ids, lists or an int array (B, T), to strings, as `decode`; needs TensorFlow."""

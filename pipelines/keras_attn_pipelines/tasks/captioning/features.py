@@ -20,7 +20,7 @@ from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
-from keras_attn_pipelines.tasks.captioning.settings import LEARNED
+from keras_attn_pipelines.tasks.captioning.vocabularies import LEARNED
 
 
 @dataclass(frozen=True)

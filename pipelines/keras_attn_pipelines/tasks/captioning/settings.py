@@ -10,8 +10,7 @@ from keras_attn_pipelines.experiment.parts import TaskSpec, Work
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.experiment.scoring import CaptionScoring
-
-LEARNED, BYTE_PAIRS, WORD_PIECES = "learned", "byte_pairs", "word_pieces"
+from keras_attn_pipelines.tasks.captioning.vocabularies import BYTE_PAIRS, LEARNED, WORD_PIECES
 
 
 @part

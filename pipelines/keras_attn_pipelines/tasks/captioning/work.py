@@ -19,7 +19,7 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation, best_texts, l
 from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request
 from keras_attn_pipelines.experiment.token_objective import token_objective
 from keras_attn_pipelines.tasks.captioning.features import contexts, encode
-from keras_attn_pipelines.tasks.captioning.settings import BYTE_PAIRS, LEARNED, WORD_PIECES
+from keras_attn_pipelines.tasks.captioning.vocabularies import BYTE_PAIRS, LEARNED, WORD_PIECES
 
 if TYPE_CHECKING:
     from keras_attn_pipelines.tasks.captioning.settings import Captioning
