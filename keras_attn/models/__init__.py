@@ -37,6 +37,7 @@ from keras_attn.models.transformer.transformer_config import PRESETS, Transforme
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer.vision_transformer_config import (
     VIT_PRESETS,

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +23,40 @@ class Checkpoint:
         tensors: name -> NumPy array.
         settings: contents of config.json.
         generation: contents of generation_config.json; {} without one.
+        what: what it is, for messages.
     """
 
     path: Path
     tensors: Mapping[str, np.ndarray]
     settings: Mapping[str, Any]
     generation: Mapping[str, Any]
+    what: str = "a translator"
 
     @classmethod
-    def of(cls, files):
+    def of(cls, files, what="a translator"):
         """The checkpoint of `CheckpointFiles`."""
         generation = read_settings(files.path.with_name(GENERATION))
-        return cls(files.path, files.tensors, files.settings, generation)
+        return cls(files.path, files.tensors, files.settings, generation, what)
+
+    def part(self, name: str) -> "Checkpoint":
+        """The checkpoint with the settings of a part, such as its encoder.
+
+        Raises:
+            ValueError: config.json has no object of that name.
+        """
+        settings = self.settings.get(name)
+        if not isinstance(settings, dict):
+            raise self.refusal(f"no settings of its {name} in config.json")
+        return replace(self, settings=settings)
+
+    def check_settings(self, expected: Mapping[str, tuple]) -> None:
+        """Raises ValueError for a setting with another value than the known ones, of which the
+        first stands for a missing one."""
+        for name, known in expected.items():
+            value = self.settings.get(name, known[0])
+            if not any(type(value) is type(one) and value == one for one in known):
+                listed = " or ".join(map(repr, known))
+                raise self.refusal(f"{name}={value!r:.80} in config.json, not {listed}")
 
     @property
     def folder(self) -> Path:
@@ -73,5 +95,5 @@ class Checkpoint:
     def refusal(self, reason: str) -> ValueError:
         """The error for a checkpoint that cannot be read as it is meant."""
         return ValueError(
-            f"Expected a translator of known kind in {os.fspath(self.folder)!r}. Received: {reason}"
+            f"Expected {self.what} of known kind in {os.fspath(self.folder)!r}. Received: {reason}"
         )

@@ -14,7 +14,7 @@ from keras_attn.untrusted import naming_damage, read_arrays, read_json
 SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 SHARDS = "model.safetensors.index.json"
-BESIDE = ("*.json", "*.spm", "*.model", "*.yml")
+BESIDE = ("*.json", "*.spm", "*.model", "*.yml", "merges.txt", "vocab.txt")
 """What may belong to a model beside its weights: settings, vocabularies and tokenizers."""
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 

@@ -1,5 +1,6 @@
 """Any checkpoint that is known here."""
 
+from keras_attn.pretrained.captioners import CAPTIONERS, load_captioner
 from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.translator_sizes import KINDS
 from keras_attn.pretrained.translators import load_translator
@@ -11,20 +12,23 @@ def load(source, **choices):
 
     Args:
         source: file, folder or name on the Hugging Face hub, see `read_checkpoint_files`.
-        **choices: of `load_translator`, or of `load_image_classifier`.
+        **choices: of `load_translator`, `load_captioner` or `load_image_classifier`.
 
     Returns:
-        `Translator` for Marian, M2M-100, NLLB, mBART-50, T5 and flan-T5; `ImageClassifier` for
-        Vision Transformers.
+        `Translator` for Marian, M2M-100, NLLB, mBART-50, T5 and flan-T5; `PretrainedCaptioner` for
+        captioners; `ImageClassifier` for Vision Transformers.
 
     Raises:
-        ImportError, OSError, ValueError: as `load_translator` and `load_image_classifier`.
+        ImportError, OSError, ValueError: as those.
         TypeError: choices that the model does not have.
 
     Example:
         >>> model = load("Helsinki-NLP/opus-mt-en-de").model  # doctest: +SKIP
     """
     files = read_checkpoint_files(source)
+    kind = files.settings.get("model_type")
+    if kind in CAPTIONERS:
+        return load_captioner(files, **choices)
     is_marian = any(name.endswith("Wemb") for name in files.tensors)
-    is_text = is_marian or files.settings.get("model_type") in KINDS
+    is_text = is_marian or kind in KINDS
     return load_translator(files, **choices) if is_text else load_image_classifier(files, **choices)

@@ -8,8 +8,9 @@ from keras_attn.images.resizing import BICUBIC, BILINEAR
 from keras_attn.pretrained.files import PREPROCESSING
 from keras_attn.pretrained.tensors import refusal
 
-VIT, CLIP, SIGLIP, BIT, DEIT, DINOV3 = (
-    f"{name}ImageProcessor" for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT", "DINOv3ViT")
+VIT, CLIP, SIGLIP, BIT, DEIT, DINOV3, BLIP = (
+    f"{name}ImageProcessor"
+    for name in ("ViT", "CLIP", "Siglip", "Bit", "DeiT", "DINOv3ViT", "Blip")
 )
 _HALF = (0.5, 0.5, 0.5)
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -38,6 +39,7 @@ _PROCESSORS = {
     BIT: _Defaults(_SHORTEST, 224, 3, _CLIP_MEAN, _CLIP_DEVIATION),
     DEIT: _Defaults({"height": 256, "width": 256}, 224, 3, _HALF, _HALF),
     DINOV3: _Defaults(_SQUARE, None, 2, *_IMAGENET),
+    BLIP: _Defaults({"height": 384, "width": 384}, None, 3, _CLIP_MEAN, _CLIP_DEVIATION),
 }
 
 

@@ -42,6 +42,20 @@ def torch_linear(name, part, inputs, outputs):
     yield vector(f"{name}.bias", f"{part}bias", outputs)
 
 
+def split(name, parts, shape):
+    """Plans an array whose last axis holds equal parts, one for each name."""
+    return PlannedTensor(
+        name, shape, lambda array: dict(zip(parts, np.split(array, len(parts), axis=-1)))
+    )
+
+
+def scaled(planned, factor):
+    """Plans the same tensor with its parts multiplied."""
+    return planned._replace(
+        parts=lambda array: {part: factor * own for part, own in planned.parts(array).items()}
+    )
+
+
 def torch_norm(name, part, units):
     """Plans weight and bias of torch's LayerNorm."""
     yield vector(f"{name}.weight", f"{part}/scale", units)

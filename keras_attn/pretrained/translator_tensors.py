@@ -8,7 +8,7 @@ from keras import ops
 from keras_attn.contracts import START_ID
 from keras_attn.models.transformer.transformer_config import ALL, NOTHING
 from keras_attn.ops.positions import LONGEST, sinusoids
-from keras_attn.pretrained.tensors import PlannedTensor
+from keras_attn.pretrained.tensors import PlannedTensor, scaled
 from keras_attn.pretrained.translator_sizes import BART, MBART
 from keras_attn.pretrained.translator_vocabulary import SILENT
 
@@ -44,17 +44,17 @@ def with_whole_tables(checkpoint, sizes):
     tensors = dict(checkpoint.tensors)
     tied, kind = sizes.arguments["tied"], checkpoint.settings["model_type"]
     if kind not in BART:
-        _unify(checkpoint, tensors, "shared.weight", _T5_TABLES)
+        unify(checkpoint, tensors, "shared.weight", _T5_TABLES)
         return tensors
     if tied == ALL:
-        _unify(checkpoint, tensors, SHARED, (*TABLES.values(), HEAD))
+        unify(checkpoint, tensors, SHARED, (*TABLES.values(), HEAD))
     else:
         if SHARED in tensors:
             shared = tensors.pop(SHARED)
             for name in TABLES.values():
                 tensors.setdefault(name, shared)
         if tied != NOTHING:
-            _unify(checkpoint, tensors, TABLES["target"], (HEAD,))
+            unify(checkpoint, tensors, TABLES["target"], (HEAD,))
     table = tensors.get(SHARED if tied == ALL else TABLES["target"])
     if table is not None:  # A missing one is named with the others.
         tensors.setdefault(BIAS, np.zeros((1, *table.shape[:1]), "float32"))
@@ -63,7 +63,7 @@ def with_whole_tables(checkpoint, sizes):
     return tensors
 
 
-def _unify(checkpoint, tensors, name, others):
+def unify(checkpoint, tensors, name, others):
     """Leaves one of several equal tables, under `name`."""
     present = {each: tensors.pop(each) for each in (name, *others) if each in tensors}
     first = next(iter(present.values()), None)
@@ -281,7 +281,8 @@ class Plan:
                 planned = self._read(
                     f"{layer}.{name}.{letter}.weight", f"{part}/{kind}/{role}_kernel", inner
                 )
-                yield _scaled(planned, math.sqrt(config.key_dim)) if role == "query" else planned
+                # T5 does not divide scores by √d_k.
+                yield scaled(planned, math.sqrt(config.key_dim)) if role == "query" else planned
             yield self._written(f"{layer}.{name}.o.weight", f"{part}/{kind}/output_kernel", inner)
             yield self._vector(f"{layer}.layer_norm.weight", f"{part}/{kind}/norm/scale")
         layer = f"{start}.layer.{len(attentions)}"
@@ -296,31 +297,35 @@ class Plan:
         yield self._vector(f"{layer}.layer_norm.weight", f"{part}/feed/norm/scale")
 
 
-def _scaled(planned, factor):
-    """A `PlannedTensor` whose parts are multiplied: T5 does not divide scores by √d_k."""
-    name, shape, parts = planned
-    return PlannedTensor(
-        name, shape, lambda array: {part: value * factor for part, value in parts(array).items()}
-    )
-
-
 def weights_of(model):
     """name -> variable of all weights of a `Transformer`, under the names of `Plan`."""
-    decoder = model.decoder
-    named = {"table": decoder.embedding.table, "output_bias": decoder.output_bias}
+    named = {**decoder_weights(model.decoder), **_stack_weights(model.encoder)}
     if model.source_embedding is not None:
         named["source_table"] = model.source_embedding.table
+    return {name: variable for name, variable in named.items() if variable is not None}
+
+
+def decoder_weights(decoder):
+    """name -> variable of the weights of a `TransformerDecoder`; None for those it lacks."""
+    named = {"table": decoder.embedding.table, "output_bias": decoder.output_bias}
     if decoder.output_embedding is not None:
         named["output_table"] = decoder.output_embedding.table
-    for stack in (model.encoder, decoder):
-        for part in ("first_norm", "last_norm"):
-            named |= _norm_weights(f"{stack.name}/{part}", getattr(stack, part))
-        for part, layer in (("positions", stack.positions), ("relative", stack.relative)):
-            if getattr(layer, "table", None) is not None:
-                named[f"{stack.name}/{part}"] = layer.table
-        for block in stack.blocks:
-            named |= _block_weights(f"{stack.name}/{block.name}", block)
-    return {name: variable for name, variable in named.items() if variable is not None}
+    if decoder.output_transform is not None:
+        named["decoder/output_transform/kernel"] = decoder.output_transform.kernel
+        named["decoder/output_transform/bias"] = decoder.output_transform.bias
+    return {**named, **_stack_weights(decoder)}
+
+
+def _stack_weights(stack):
+    named = {}
+    for part in ("first_norm", "last_norm", "output_norm"):
+        named |= _norm_weights(f"{stack.name}/{part}", getattr(stack, part, None))
+    for part, layer in (("positions", stack.positions), ("relative", stack.relative)):
+        if getattr(layer, "table", None) is not None:
+            named[f"{stack.name}/{part}"] = layer.table
+    for block in stack.blocks:
+        named |= _block_weights(f"{stack.name}/{block.name}", block)
+    return named
 
 
 def _block_weights(start, block):

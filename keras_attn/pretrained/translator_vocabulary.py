@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,14 @@ from keras_attn.native_log import hidden_native_log
 from keras_attn.pretrained.files import read_settings
 from keras_attn.pretrained.plain_yaml import parse_yaml
 from keras_attn.pretrained.translator_sizes import M2M, MARIAN, MBART, MT5, T5
+from keras_attn.pretrained.vocabulary_files import (
+    check_ids,
+    checked_ids,
+    file_of,
+    ids_of,
+    names_of,
+    special_id,
+)
 from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 from keras_attn.text.pretrained_tokenizer import PretrainedTokenizer
 from keras_attn.untrusted import naming_damage
@@ -108,64 +115,6 @@ def _banned(checkpoint, size) -> list[int]:
     return [word[0] for word in listed if word[0] != checkpoint.settings.get("pad_token_id")]
 
 
-def _file(checkpoint, name) -> Path:
-    path = checkpoint.folder / name
-    if not path.is_file():
-        raise ValueError(
-            f"Expected {name} in {os.fspath(checkpoint.folder)!r}, the vocabulary of the model; "
-            "download it from where the weights are from. "
-            f"Received: {sorted(entry.name for entry in checkpoint.folder.iterdir())[:20]}"
-        )
-    return path
-
-
-def _ids(checkpoint, name) -> dict[str, int]:
-    """The ids of pieces in a JSON file."""
-    path = _file(checkpoint, name)
-    return _checked_ids(read_settings(path), path)
-
-
-def _checked_ids(ids, path) -> dict[str, int]:
-    if not ids or not all(type(place) is int and place >= 0 for place in ids.values()):
-        raise ValueError(f"Expected ids >= 0 of pieces in {os.fspath(path)!r}. Received: others")
-    return ids
-
-
-def _names(checkpoint, ids, size, what) -> list[str]:
-    """The piece of each id up to `size`; "" for holes."""
-    outside = {name: place for name, place in ids.items() if place >= size}
-    if outside:
-        name, place = next(iter(outside.items()))
-        raise ValueError(
-            f"Expected the {what} of {os.fspath(checkpoint.folder)!r} to have ids < {size}, the "
-            f"rows of its table. Received: {len(outside)} others, such as {place} for {name!r}"
-        )
-    names = [""] * size
-    for name, place in ids.items():
-        if names[place]:
-            raise ValueError(
-                f"Expected each id once in the {what} of {os.fspath(checkpoint.folder)!r}. "
-                f"Received: {place} for {names[place]!r} and {name!r}"
-            )
-        names[place] = name
-    return names
-
-
-def _special(checkpoint, ids, name, what) -> int:
-    if name not in ids:
-        raise ValueError(
-            f"Expected {name} in the {what} of {os.fspath(checkpoint.folder)!r}. Received: no such "
-            "piece"
-        )
-    return ids[name]
-
-
-def _check_ids(checkpoint, size, **ids):
-    for name, place in ids.items():
-        if not 0 <= place < size:
-            raise checkpoint.refusal(f"{name}={place}, with {size} rows of its table")
-
-
 def _marian(checkpoint, sizes, source_language, target_language):
     _no_languages(source_language, target_language)
     sides, start = {}, checkpoint.setting("decoder_start_token_id", int)
@@ -174,17 +123,19 @@ def _marian(checkpoint, sizes, source_language, target_language):
     for side, name in files.items():
         ids, size = _marian_ids(checkpoint, name), sizes[side]
         pad = ids.get(PAD_NAME, checkpoint.setting("pad_token_id", int))
-        end, unknown = (_special(checkpoint, ids, each, name) for each in (END_NAME, UNKNOWN_NAME))
-        _check_ids(checkpoint, size, pad_token_id=pad, decoder_start_token_id=start)
+        end, unknown = (
+            special_id(checkpoint, ids, each, name) for each in (END_NAME, UNKNOWN_NAME)
+        )
+        check_ids(checkpoint, size, pad_token_id=pad, decoder_start_token_id=start)
         if side == "target" and end != checkpoint.setting("eos_token_id", int):
             raise checkpoint.refusal(f"eos_token_id other than {END_NAME} of {name}")
         sides[side] = Vocabulary(
-            _names(checkpoint, ids, size, name),
+            names_of(checkpoint, ids, size, name),
             pad,
             unknown,
             start if side == "target" else pad,
             end,
-            _file(checkpoint, f"{side}.spm").read_bytes(),
+            file_of(checkpoint, f"{side}.spm").read_bytes(),
             codes=side == "source" and any(key.startswith(">>") for key in ids),
         )
     return sides
@@ -193,7 +144,7 @@ def _marian(checkpoint, sizes, source_language, target_language):
 def _marian_ids(checkpoint, name):
     """The ids of pieces: of a JSON file, or of the YAML beside Marian's own weights."""
     if checkpoint.path.suffix != ".npz":
-        return _ids(checkpoint, name)
+        return ids_of(checkpoint, name)
     found = sorted(checkpoint.folder.glob("*vocab.yml"))
     if len(found) != 1:
         raise ValueError(
@@ -203,7 +154,7 @@ def _marian_ids(checkpoint, name):
     with naming_damage(f"ids of pieces in {os.fspath(found[0])!r}"):
         entries = parse_yaml(found[0].read_text(encoding="utf-8"))
         ids = {piece: int(place) for piece, place in entries.items()}
-    return _checked_ids(ids, found[0])
+    return checked_ids(ids, found[0])
 
 
 def _no_languages(*languages):
@@ -216,19 +167,19 @@ def _no_languages(*languages):
 
 def _t5(checkpoint, sizes, source_language, target_language):
     _no_languages(source_language, target_language)
-    model = _file(checkpoint, T5_MODEL).read_bytes()
+    model = file_of(checkpoint, T5_MODEL).read_bytes()
     pieces, size = _model_pieces(checkpoint, model), sizes["target"]
     ids = {name: place for place, name in enumerate(pieces)}
-    names = _names(checkpoint, ids, size, T5_MODEL)
+    names = names_of(checkpoint, ids, size, T5_MODEL)
     vocabulary = Vocabulary(
         names,
         checkpoint.setting("pad_token_id", int, 0),
-        _special(checkpoint, ids, UNKNOWN_NAME, T5_MODEL),
+        special_id(checkpoint, ids, UNKNOWN_NAME, T5_MODEL),
         checkpoint.setting("decoder_start_token_id", int, 0),
         checkpoint.setting("eos_token_id", int, 1),
         model,
     )
-    _check_ids(
+    check_ids(
         checkpoint,
         size,
         pad_token_id=vocabulary.pad,
@@ -249,9 +200,9 @@ def _model_pieces(checkpoint, model) -> list[str]:
 
 def _multilingual(checkpoint, sizes, source_language, target_language):
     """M2M-100, NLLB and mBART-50: a token of the language before each text."""
-    size, model = sizes["target"], _file(checkpoint, BPE_MODEL).read_bytes()
+    size, model = sizes["target"], file_of(checkpoint, BPE_MODEL).read_bytes()
     if (checkpoint.folder / "vocab.json").is_file():
-        ids = _ids(checkpoint, "vocab.json")
+        ids = ids_of(checkpoint, "vocab.json")
     else:
         pieces = _model_pieces(checkpoint, model)[3:]
         ids = {name: place for place, name in enumerate((*FAIRSEQ, *pieces))}
@@ -268,11 +219,11 @@ def _multilingual(checkpoint, sizes, source_language, target_language):
             "the first mBART"
         )
     ids |= {name: place for name, place in codes.items() if name not in ids}
-    names = _names(checkpoint, ids, size, "vocabulary")
+    names = names_of(checkpoint, ids, size, "vocabulary")
     pad, unknown = (
-        _special(checkpoint, ids, each, "vocabulary") for each in (PAD_NAME, UNKNOWN_NAME)
+        special_id(checkpoint, ids, each, "vocabulary") for each in (PAD_NAME, UNKNOWN_NAME)
     )
-    _check_ids(checkpoint, size, eos_token_id=end)
+    check_ids(checkpoint, size, eos_token_id=end)
     return {
         side: Vocabulary(names, pad, unknown, start, end, model, (name,), tuple(codes))
         for side, name in chosen.items()

@@ -10,6 +10,7 @@ from keras_attn.models.transformer.transformer_config import ALL, TransformerCon
 from keras_attn.pretrained.checkpoint import Checkpoint
 from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.marian_npz import marian_checkpoint
+from keras_attn.pretrained.search import search_of
 from keras_attn.pretrained.tensors import converted
 from keras_attn.pretrained.translator_sizes import MULTILINGUAL, sizes_of
 from keras_attn.pretrained.translator_tensors import Plan, weights_of, with_whole_tables
@@ -19,22 +20,6 @@ from keras_attn.untrusted import naming_damage
 
 WHAT = "a translator"
 MOST_TOKENS = 512
-_PLAIN_SEARCH = {
-    "do_sample": False,
-    "num_beam_groups": 1,
-    "diversity_penalty": 0.0,
-    "repetition_penalty": 1.0,
-    "encoder_repetition_penalty": 1.0,
-    "no_repeat_ngram_size": 0,
-    "encoder_no_repeat_ngram_size": 0,
-    "min_length": 0,
-    "min_new_tokens": None,
-    "suppress_tokens": None,
-    "begin_suppress_tokens": None,
-    "sequence_bias": None,
-    "exponential_decay_length_penalty": None,
-}
-"""What a plain beam search has, by setting of transformers."""
 
 
 class Translator(NamedTuple):
@@ -130,7 +115,7 @@ def load_translator(source, source_language=None, target_language=None) -> Trans
     return Translator(
         model,
         *tokenizers,
-        _search(checkpoint),
+        search_of(checkpoint, kind in MULTILINGUAL),
         longest,
         kind,
         checkpoint.search("forced_eos_token_id") is not None,
@@ -155,24 +140,3 @@ def _table_rows(checkpoint, tensors):
             )
         rows[side] = array.shape[0]
     return rows
-
-
-def _search(checkpoint):
-    """How answers are searched for."""
-    stops = checkpoint.search("early_stopping", False)
-    width, alpha = checkpoint.search("num_beams", 1), checkpoint.search("length_penalty", 1.0)
-    if not isinstance(stops, bool):
-        raise checkpoint.refusal(f"early_stopping={stops!r}; known: true and false")
-    if type(width) is not int or width < 1 or not isinstance(alpha, int | float):
-        raise checkpoint.refusal(f"num_beams={width!r}, length_penalty={alpha!r}")
-    plain_search = _PLAIN_SEARCH
-    if checkpoint.settings["model_type"] not in MULTILINGUAL:
-        plain_search = {**_PLAIN_SEARCH, "forced_bos_token_id": None}
-    for name, plain in plain_search.items():
-        if (value := checkpoint.search(name, plain)) != plain:
-            raise checkpoint.refusal(
-                f"{name}={value!r:.80}, which would change its answers and is not known here; "
-                "without it in generation_config.json or config.json, answers are those of a plain "
-                "beam search"
-            )
-    return {"beam_width": width, "length_alpha": float(alpha), "early_stopping": stops}

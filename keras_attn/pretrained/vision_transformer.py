@@ -68,7 +68,7 @@ def load_vision_transformer(source, **choices):
     """
     config, arrays = _read(source, choices)
     encoder = VisionTransformer(config)
-    _assign(_encoder_weights(encoder), arrays)
+    assign(encoder_weights(encoder), arrays)
     return encoder
 
 
@@ -94,12 +94,12 @@ def load_image_classifier(source, num_classes=None, **choices):
             "which has none"
         )
     encoder = VisionTransformer(config)
-    _assign(_encoder_weights(encoder), arrays)
+    assign(encoder_weights(encoder), arrays)
     classifier = ImageClassifier(encoder, num_classes or config.num_classes)
     classifier.build((None, *config.image_size, 3))
     if num_classes is None:
         head = classifier.head
-        _assign({"head/kernel": head.kernel, "head/bias": head.bias}, arrays)
+        assign({"head/kernel": head.kernel, "head/bias": head.bias}, arrays)
     return classifier
 
 
@@ -135,13 +135,13 @@ def _place(source):
 
 
 def _read(source, choices):
-    """The config, and every array under the name of `_encoder_weights`, all of them checked."""
+    """The config, and every array under the name of `encoder_weights`, all of them checked."""
     files = read_checkpoint_files(source)
     files = files._replace(tensors=vision_names_flax.parameters(files.tensors))
     kind = _kind(files)
     if kind is vision_names_clip:
         files = files._replace(tensors=vision_names_clip.vision_tensors(files))
-    config = _config(files, kind, choices)
+    config = vision_config(files, kind, choices)
     return config, converted(files.path, files.tensors, kind.plan(files, config))
 
 
@@ -154,8 +154,8 @@ def _kind(files):
     return kind
 
 
-def _config(files, kind, choices):
-    """`VisionTransformerConfig` of files of a kind."""
+def vision_config(files, kind, choices):
+    """`VisionTransformerConfig` of files of a kind, one of the modules vision_names."""
     try:
         sizes = kind.sizes(files, choices)
     except (TypeError, LookupError) as error:
@@ -168,7 +168,7 @@ def _config(files, kind, choices):
         raise refusal(files.path, error) from error
 
 
-def _assign(weights, arrays):
+def assign(weights, arrays):
     """Sets variables by name, splitting heads as needed; missing biases and the token's missing
     position are 0."""
     for name, variable in weights.items():
@@ -178,7 +178,7 @@ def _assign(weights, arrays):
             variable.assign(np.reshape(arrays[name], variable.shape))
 
 
-def _encoder_weights(encoder):
+def encoder_weights(encoder):
     """name -> variable of all weights of a `VisionTransformer`."""
     named = {
         "patches/kernel": encoder.patches.kernel,

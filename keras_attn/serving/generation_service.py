@@ -97,7 +97,8 @@ class GenerationService(Service):
     - `attends` names the kinds of attention, "encoder", "decoder" and "cross", whose weights
       `attention(batch)` returns, layer by layer in a named tuple: the signature `attention`.
     - `shown_weights` says what its WEIGHTS are: the signature `align`.
-    - `grid`, (height, width), is the shape of the places that it attends to.
+    - `grid`, (height, width), is the shape of the places that it attends to, of more than these
+      the last.
 
     Args:
         model: Keras model.
@@ -330,10 +331,11 @@ class GenerationService(Service):
         return contextlib.nullcontext()
 
     def _on_the_grid(self, weights):
-        """(..., S) to (..., grid height, grid width), if the model has a grid."""
+        """(..., S) to (..., grid height, grid width) of the last, if the model has a grid."""
         grid = getattr(self.model, "grid", None)
         if grid is None:
             return weights
+        weights = weights[..., -grid[0] * grid[1] :]
         return tf.reshape(weights, tf.concat([tf.shape(weights)[:-1], grid], axis=0))
 
 

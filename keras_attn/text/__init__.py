@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "bpe_dropout": ["BPEDropout"],
         "bracket_text": ["bracket_text", "parse_tree", "parse_trees"],
+        "byte_pair_tokenizer": ["BytePairTokenizer"],
         "fact_json": ["facts_of", "parsed_facts"],
         "label_table": ["LabelTable"],
         "linearization": ["linearize", "tree_from"],
@@ -25,5 +26,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "trees": ["Leaf", "Tree"],
         "unspaced_scripts": ["character_tokenize"],
+        "word_piece_tokenizer": ["WordPieceTokenizer"],
     },
 )

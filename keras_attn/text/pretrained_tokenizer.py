@@ -8,12 +8,8 @@ import numpy as np
 from keras_attn.contracts import UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.text.graph_object import HAS_GRAPHS
-from keras_attn.text.piece_tokenizer import (
-    MODEL_FILE,
-    SETTINGS_FILE,
-    SPECIAL_PIECES,
-    PieceTokenizer,
-)
+from keras_attn.text.piece_tokenizer import SETTINGS_FILE, SPECIAL_PIECES
+from keras_attn.text.sentencepiece_tokenizer import MODEL_FILE, SentencePieceTokenizer
 from keras_attn.text.tokenizer import SURROGATE, before_end
 from keras_attn.untrusted import naming_damage, read_json
 
@@ -22,7 +18,7 @@ CODE_START, CODE_END = ">>", "<<"
 _CODE = f"(?s)^({CODE_START}.*?{CODE_END})"
 
 
-class PretrainedTokenizer(PieceTokenizer):
+class PretrainedTokenizer(SentencePieceTokenizer):
     """A SentencePiece model whose pieces have the ids of a checkpoint's vocabulary.
 
     A piece that the vocabulary lacks becomes UNKNOWN_ID, which is left out of decoded texts; so are

@@ -11,12 +11,8 @@ import sentencepiece
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf, tf_text
 from keras_attn.text.detokenize import are_spaced
-from keras_attn.text.piece_tokenizer import (
-    MODEL_FILE,
-    SETTINGS_FILE,
-    SPECIAL_PIECES,
-    PieceTokenizer,
-)
+from keras_attn.text.piece_tokenizer import SETTINGS_FILE, SPECIAL_PIECES
+from keras_attn.text.sentencepiece_tokenizer import MODEL_FILE, SentencePieceTokenizer
 from keras_attn.untrusted import naming_damage, read_json
 
 MOST_PIECES = 8000
@@ -43,7 +39,7 @@ def supported_size(texts: Collection[str]) -> int:
     return min(MOST_PIECES, max(FEWEST_PIECES + characters, words // WORDS_PER_PIECE))
 
 
-class Tokenizer(PieceTokenizer):
+class Tokenizer(SentencePieceTokenizer):
     """SentencePiece with byte fallback, in the graph and in Python: text to piece ids and back.
 
     decode(encode(x)) = normalize(x) for any Unicode text. What `normalize` does, in this order:

@@ -276,11 +276,14 @@ class Import:
     def run(self):
         """Writes a run with the weights and vocabularies of a checkpoint."""
         check_movable_folder(self.out)
-        from keras_attn_pipelines.runs.exchange import RECIPE, import_checkpoint, next_steps
+        from keras_attn_pipelines.runs import exchange
 
         languages = (self.source_language, self.target_language)
-        run = import_checkpoint(load_recipe(RECIPE), self.checkpoint, self.out, *languages)
-        print(escape_terminal(f"imported: {run.folder}\n{next_steps(run)}"))
+        pretrained = exchange.read_pretrained(self.checkpoint, self.out, *languages)
+        recipe = load_recipe(exchange.recipe_of(pretrained))
+        name = " ".join([exchange.name_of(self.checkpoint), *filter(None, languages)])
+        run = exchange.import_checkpoint(recipe, pretrained, name, self.out)
+        print(escape_terminal(f"imported: {run.folder}\n{exchange.next_steps(run)}"))
 
 
 @part

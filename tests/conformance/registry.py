@@ -76,6 +76,7 @@ from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
 
@@ -193,7 +194,9 @@ ROTARY = TransformerConfig(
     position_arguments={"units": 2, "scaling": SCALING},
 )
 RELATIVE = replace(ROTARY, positions="relative", parallel=False, position_arguments=None)
-CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
+CAPTION_TRANSFORMER = replace(
+    TRANSFORMER, target_vocabulary_size=None, tied="decoder", output_transform=True
+)
 FACTS = replace(TRANSFORMER, target_vocabulary_size=None, tied="all")
 CONVOLUTIONS = ConvSeq2SeqConfig(
     13, 17, [(7, 3), (11, 5)], [(7, 2), (3, 3)], 5, 3, 0.2, "learned", 11, "none"
@@ -539,6 +542,9 @@ CASES = {
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)
     ),
     "vision_transformer": Case(lambda **k: VisionTransformer(VISION, **k), ((2, 14, 22, 3),)),
+    "vision_sequence": Case(
+        lambda **k: VisionSequence(VisionTransformer(VISION, **k), **k), ((2, 6, 10, 3),)
+    ),
     "image_classifier": Case(
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),

@@ -1,5 +1,7 @@
 """A picture encoder, and a decoder with attention over its grid."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -22,7 +24,7 @@ class Captioner(EncoderDecoder):
 
     Args:
         encoder: layer, uint8 or float (B, height, width, 3) in 0..255 -> (B, grid height, grid
-            width, D).
+            width, D); or -> (B, S, D), whose grid comes last, see `VisionSequence`.
         decoder: `CaptionDecoder` or `TransformerCaptionDecoder`.
         image_size: (height, width) in pixels.
         attention_penalty: float ≥ 0. λ.
@@ -59,9 +61,10 @@ class Captioner(EncoderDecoder):
         self.encoder, self.decoder = encoder, decoder
         self.image_size = tuple(image_size)
         self.attention_penalty = attention_penalty
-        grid = encoder.compute_output_shape((None, *self.image_size, 3))
-        self.grid = tuple(grid[1:3])
-        self.feature_shape = (grid[1] * grid[2], grid[3])
+        features = encoder.compute_output_shape((None, *self.image_size, 3))
+        is_grid = len(features) == 4
+        self.grid = tuple(features[1:3] if is_grid else encoder.grid(self.image_size))
+        self.feature_shape = (math.prod(features[1:-1]), features[-1])
 
     def build(self, input_shape=None):
         if not self.encoder.built:
@@ -94,8 +97,8 @@ class Captioner(EncoderDecoder):
             ValueError: images of another shape.
         """
         _check_shape(IMAGE, images, (None, *self.image_size, 3), "(B, {1}, {2}, 3)")
-        grid = self.encoder(images, training=training)
-        return ops.reshape(grid, (-1, *self.feature_shape))
+        features = self.encoder(images, training=training)
+        return ops.reshape(features, (-1, *self.feature_shape))
 
     def start(self, context, length):
         """Stepper: memory and state from images (B, height, width, 3), or a batch's dict."""

@@ -68,6 +68,8 @@ class TransformerConfig(LanguagePair):
             mBART.
         output_bias: bool. Whether the logits have a bias.
         embed_start: bool. Whether START_ID has an embedding; False is zeros, as in Marian.
+        output_transform: bool. Whether a dense layer with the activation and a normalization stand
+            before the logits, as in BERT.
 
     Raises:
         ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, parts that do
@@ -101,6 +103,7 @@ class TransformerConfig(LanguagePair):
     normalize_embeddings: bool = False
     output_bias: bool = False
     embed_start: bool = True
+    output_transform: bool = False
 
     def __post_init__(self):
         self.check_vocabularies()
@@ -111,7 +114,7 @@ class TransformerConfig(LanguagePair):
             check_sizes(num_decoder_layers=self.num_decoder_layers)
         for name in ("normalize_first", "use_bias", "gated", "feed_forward_bias", "parallel"):
             check_flag(name, getattr(self, name))
-        for name in ("normalize_embeddings", "output_bias", "embed_start"):
+        for name in ("normalize_embeddings", "output_bias", "embed_start", "output_transform"):
             check_flag(name, getattr(self, name))
         for name in ("dropout", "attention_dropout"):
             check_probability(name, getattr(self, name))

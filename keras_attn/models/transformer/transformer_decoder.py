@@ -6,7 +6,9 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, START_ID, StepResult
+from keras_attn.layers.feed_forward import activation_function
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
+from keras_attn.layers.residual import make_normalization
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
@@ -110,6 +112,17 @@ class TransformerDecoder(MaskedLayer):
                 config.target_size, config.hidden_dim, name="output_embedding", dtype=policy
             )
         make_ends(self, config, policy)
+        self.output_transform = self.output_norm = None
+        if config.output_transform:
+            self.output_transform = keras.layers.Dense(
+                config.hidden_dim,
+                activation_function(config.activation),
+                name="output_transform",
+                dtype=policy,
+            )
+            self.output_norm = make_normalization(
+                config.normalization, config.epsilon, name="output_norm", dtype=policy
+            )
         self.added_input = added_input
         self.relative = config.relative_positions(False, name="relative", dtype=policy)
         self.blocks = [
@@ -124,6 +137,8 @@ class TransformerDecoder(MaskedLayer):
         for layer in filter(None, (self.embedding, self.output_embedding)):
             layer.build()
         build_ends(self, shape)
+        for layer in filter(None, (self.output_transform, self.output_norm)):
+            layer.build(shape)
         self.output_bias = None
         if self.config.output_bias:
             sizes = (self.config.target_size,)
@@ -309,7 +324,10 @@ class TransformerDecoder(MaskedLayer):
         )
 
     def _normalized(self, hidden):
-        return hidden if self.last_norm is None else self.last_norm(hidden)
+        hidden = hidden if self.last_norm is None else self.last_norm(hidden)
+        if self.output_transform is None:
+            return hidden
+        return self.output_norm(self.output_transform(hidden))
 
 
 def last_real(inputs, real):

@@ -137,6 +137,11 @@ class VisionTransformer(BaseLayer):
         patches = hidden[:, -height * width :]
         return ops.reshape(patches, (-1, height, width, units))
 
+    def sequence(self, images, training=None):
+        """y of all tokens, compute dtype (B, S, D): the class token and registers, if there are
+        any, then the patches row by row."""
+        return self._read(images, training)[0]
+
     def pool(self, images, training=None, return_pooling_scores=False):
         """One vector per picture, and the attention weights of every block.
 

@@ -31,7 +31,7 @@ from keras_attn_pipelines.experiment.schedules import (
 )
 from keras_attn_pipelines.experiment.scoring import CaptionScoring, TextScoring
 from keras_attn_pipelines.experiment.split_shares import SplitShares
-from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+from keras_attn_pipelines.experiment.transformer_sizes import PretrainedSizes, TransformerSizes
 
 __all__ = [
     "SGD",
@@ -51,6 +51,7 @@ __all__ = [
     "Optimizer",
     "PictureOptions",
     "Pieces",
+    "PretrainedSizes",
     "Records",
     "Request",
     "Schedule",

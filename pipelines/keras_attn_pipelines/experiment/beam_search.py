@@ -24,6 +24,11 @@ class BeamSearch:
     early_stopping: bool = option(
         "end the search when as many answers as the beam is wide have ended", default=True
     )
+    ranks_cut_off: bool = option(
+        "rank answers that are cut off at the maximum length among those that ended, as "
+        "transformers does, not behind them",
+        default=False,
+    )
 
     def strategy(self, beam_width: int | None = None, n_best: int = 1):
         """The decoding strategy; `beam_width` overrides the part's own."""
@@ -31,7 +36,12 @@ class BeamSearch:
 
         width = self.beam_width if beam_width is None else beam_width
         return Beam(
-            width, self.length_alpha, n_best, self.length_normalization, self.early_stopping
+            width,
+            self.length_alpha,
+            n_best,
+            self.length_normalization,
+            self.early_stopping,
+            self.ranks_cut_off,
         )
 
 

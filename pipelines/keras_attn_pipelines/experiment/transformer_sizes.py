@@ -1,10 +1,18 @@
 """Sizes of a Transformer, a part inside model parts."""
 
-from typing import Any
+import json
+from typing import Any, Protocol
 
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative")
+
+
+class Sizes(Protocol):
+    """Layers, widths and parts of a Transformer."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `TransformerConfig`, except vocabularies."""
 
 
 @part
@@ -113,3 +121,41 @@ class TransformerSizes:
             "feed_forward_bias": not self.gated,
             "embed_start": self.embed_start,
         }
+
+
+@part
+class PretrainedSizes:
+    """Those of a model that was trained elsewhere."""
+
+    architecture: str = option(
+        "of --sizes pretrained: arguments of TransformerConfig as JSON, which keras-attn import "
+        "writes",
+        default="{}",
+        settled=True,
+    )
+    dropout: float = option("dropout probability", default=0.1, least=0, below=1)
+    attention_dropout: float = option(
+        "dropout probability for attention weights", default=0.0, least=0, below=1
+    )
+
+    def check(self):
+        """Raises ValueError unless the arguments are an object of JSON."""
+        check_object("architecture", self.architecture)
+
+    def arguments(self) -> dict[str, Any]:
+        """See `Sizes`."""
+        dropout = {"dropout": self.dropout, "attention_dropout": self.attention_dropout}
+        return {**json.loads(self.architecture), **dropout}
+
+
+SIZES = {"own": TransformerSizes, "pretrained": PretrainedSizes}
+
+
+def check_object(name: str, text: str) -> None:
+    """Raises ValueError unless a text is an object of JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ValueError(f"Expected {name} as a JSON object. Received: {text!r:.80}")

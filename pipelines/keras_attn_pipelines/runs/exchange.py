@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from keras_attn.contracts import START_ID
+from keras_attn.pretrained.captioners import CAPTIONERS, PretrainedCaptioner, load_captioner
+from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.marian_folder import save_marian
 from keras_attn.pretrained.translators import Translator, load_translator
 from keras_attn.progress import Progress
+from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
+from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_file, whole_folder
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -21,72 +25,114 @@ from keras_attn_pipelines.runs.origin import NAME
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
 
 RECIPE, TRANSFORMER = "translator_transformer", "seq2seq.Transformer"
+CAPTION_RECIPE = "flickr8k_vit"
+VOCABULARIES = {BytePairTokenizer: "byte_pairs", WordPieceTokenizer: "word_pieces"}
+"""The task's vocabulary by class of an imported captioner's tokenizer."""
 SEARCH = ("beam_width", "length_alpha", "early_stopping")
 LENGTHS = (16, 32, 64, 128, 256, 512)
 _GIVEN = ("vocabulary_size", "target_vocabulary_size", "dropout", "attention_dropout")
 
 
+def read_pretrained(
+    source, out, source_language: str | None = None, target_language: str | None = None
+) -> Translator | PretrainedCaptioner:
+    """Reads a checkpoint of transformers, for a run that is not there yet.
+
+    Args:
+        source: see `read_checkpoint_files`.
+        out: path of the run directory.
+        source_language: see `load_translator`.
+        target_language: likewise.
+
+    Raises:
+        ValueError: `out` is not empty, or as `load_translator` and `load_captioner`.
+        ImportError, OSError: likewise.
+    """
+    folder = Run(out).folder
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"Expected a new run directory. Received: {folder}")
+    with Progress("reading the checkpoint"):
+        files = read_checkpoint_files(source)
+        if files.settings.get("model_type") not in CAPTIONERS:
+            return load_translator(files, source_language, target_language)
+        if source_language or target_language:
+            raise ValueError(
+                "Expected no languages for a captioner. "
+                f"Received: {source_language or target_language}"
+            )
+        return load_captioner(files)
+
+
 def import_checkpoint(
     experiment: Experiment,
-    source,
+    pretrained: Translator | PretrainedCaptioner,
+    name: str,
     out,
-    source_language: str | None = None,
-    target_language: str | None = None,
 ) -> Run:
     """Writes a run with the weights and vocabularies of a checkpoint of transformers.
 
     It is a run as any: it can be exported, asked, evaluated, and training can start from it.
 
     Args:
-        experiment: that of RECIPE, whose settings training from the run will have.
-        source: see `load_translator`.
+        experiment: that of `recipe_of`, whose settings training from the run will have.
+        pretrained: what `read_pretrained` returned.
+        name: of the checkpoint, for the model card.
         out: path of the run directory, new or empty.
-        source_language: see `load_translator`.
-        target_language: likewise.
 
     Returns:
         `Run`.
 
     Raises:
-        ValueError: `out` is not empty, or as `load_translator`.
-        ImportError, OSError: as `load_translator`; `out` cannot be written.
+        ValueError: pictures that are not square.
+        OSError: `out` cannot be written.
     """
-    run = Run(out)
-    if run.folder.exists() and any(run.folder.iterdir()):
-        raise ValueError(f"Expected a new run directory. Received: {run.folder}")
-    with Progress("reading the checkpoint"):
-        translator = load_translator(source, source_language, target_language)
-    config = translator.model.config
-    vocabularies = {
-        TOKENIZER: translator.tokenizer,
-        SOURCE_TOKENIZER: translator.source_tokenizer,
-    }
-    languages = [language for language in (source_language, target_language) if language]
-    layers = f"{config.num_layers} + {config.decoder_layers} layers"
+    run, vocabularies = Run(out), {TOKENIZER: pretrained.tokenizer}
+    if isinstance(pretrained, Translator):
+        vocabularies[SOURCE_TOKENIZER] = pretrained.source_tokenizer
+        unit, adapted = "pairs", _adapted(experiment, pretrained)
+    else:
+        unit, adapted = "pictures", _adapted_captioner(experiment, pretrained)
     description = {
-        "recipe": RECIPE,
+        "recipe": recipe_of(pretrained),
         "data": "",
         "from": None,
-        "origin": {NAME: " ".join([_name_of(source), *languages])},
+        "origin": {NAME: name},
         "precision": "float32",
         "strategy": "one",
         BACKEND: "tensorflow",
-        "parts": stored(_adapted(experiment, translator)),
+        "parts": stored(adapted),
         "records": {},
         "vocabularies": {name: each.vocabulary_size for name, each in vocabularies.items()},
-        "unit": "pairs",
-        "model": f"a Transformer of {layers}, width {config.hidden_dim}, of the kind of "
-        f"{translator.kind} in transformers",
+        "unit": unit,
+        "model": f"{_layers(pretrained)}, of the kind of {pretrained.kind} in transformers",
     }
     with whole_folder(made_folder(run.folder.absolute().parent)) as partial:
         written = Run(partial)
         digests = written.save_vocabularies(vocabularies)
         with whole_file(partial / MODEL_FILE) as path:
-            translator.model.save(path)
+            pretrained.model.save(path)
         kept = {KEPT: {DIGEST: digest_of(partial / MODEL_FILE)}, ENDED: True, DIGESTS: digests}
         written.describe({**description, **kept})
         move_folder(partial, run.folder)
     return run
+
+
+def recipe_of(pretrained) -> str:
+    """The name of the recipe that trains what `read_pretrained` returned."""
+    return CAPTION_RECIPE if isinstance(pretrained, PretrainedCaptioner) else RECIPE
+
+
+def _layers(pretrained):
+    """The model's layers in words."""
+    if isinstance(pretrained, Translator):
+        config = pretrained.model.config
+        layers = f"{config.num_layers} + {config.decoder_layers} layers"
+        return f"a Transformer of {layers}, width {config.hidden_dim}"
+    vision, text = pretrained.model.encoder.encoder.config, pretrained.model.decoder.config
+    return (
+        f"a Vision Transformer of {vision.num_layers} layers, width {vision.hidden_dim}, and a "
+        f"decoder of {text.decoder_layers}, width {text.hidden_dim}"
+    )
 
 
 def export_marian(run: Run, folder) -> tuple[Path, list[str]]:
@@ -131,7 +177,7 @@ def export_marian(run: Run, folder) -> tuple[Path, list[str]]:
     return written, notes
 
 
-def _name_of(source):
+def name_of(source):
     """The name of a model on the hub, or of a folder."""
     path = Path(source)
     if not path.exists():
@@ -142,34 +188,81 @@ def _name_of(source):
 def _adapted(experiment: Experiment, translator: Translator) -> Experiment:
     """An experiment with the sizes, the vocabularies and the search of a translator."""
     config = dataclasses.asdict(translator.model.config)
-    architecture = {
-        field.name: config[field.name]
-        for field in dataclasses.fields(translator.model.config)
-        if field.name not in _GIVEN and config[field.name] != field.default
-    } | {"tied": config["tied"]}
-    lengths = [length for length in LENGTHS if length < translator.longest]
     return experiment.replaced(
         {
-            "sizes": "pretrained",
-            "architecture": json.dumps(architecture, sort_keys=True),
+            **_sizes(translator.model.config),
             "dropout": config["dropout"],
             "attention_dropout": config["attention_dropout"],
             "vocabulary": "pretrained",
-            "lengths": (*lengths, translator.longest),
-            "length_normalization": "average",
-            **translator.search,
+            **_search(translator),
         }
     )
+
+
+def _adapted_captioner(experiment: Experiment, captioner: PretrainedCaptioner) -> Experiment:
+    """An experiment with the sizes, the vocabulary and the search of a captioner."""
+    vision, text = captioner.model.encoder.encoder.config, captioner.model.decoder.config
+    pictures = captioner.picture_format
+    if pictures.height != pictures.width:
+        raise ValueError(
+            f"Expected a captioner of square pictures. Received: {pictures.height}x{pictures.width}"
+        )
+    return experiment.replaced(
+        {
+            **_sizes(text),
+            "dropout": text.dropout,
+            "attention_dropout": text.attention_dropout,
+            "vision": _changed(vision),
+            "num_encoder_layers": 0,
+            "image_size": pictures.height,
+            "fit": pictures.fit,
+            "interpolation": pictures.interpolation,
+            "resized_edge": pictures.resized_edge or 0,
+            "vocabulary": VOCABULARIES[type(captioner.tokenizer)],
+            "ranks_cut_off": True,
+            **_search(captioner),
+        }
+    )
+
+
+def _sizes(config):
+    """Values that say a `TransformerConfig`, without its vocabulary."""
+    architecture = _changed(config, _GIVEN, ("tied",))
+    return {"sizes": "pretrained", "architecture": architecture}
+
+
+def _changed(config, without=(), always=()):
+    """A config's fields that differ from their defaults, as JSON."""
+    values = dataclasses.asdict(config)
+    changed = {
+        field.name: values[field.name]
+        for field in dataclasses.fields(config)
+        if field.name in always
+        or (field.name not in without and values[field.name] != field.default)
+    }
+    return json.dumps(changed, sort_keys=True)
+
+
+def _search(pretrained):
+    """Values that say how answers are searched for, and how long they are."""
+    lengths = [length for length in LENGTHS if length < pretrained.longest]
+    return {
+        "lengths": (*lengths, pretrained.longest),
+        "length_normalization": "average",
+        **pretrained.search,
+    }
 
 
 def next_steps(run: Run) -> str:
     """Lines with the commands that export, ask and fine-tune an imported run."""
     folder = shlex.quote(str(run.folder))
     model = shlex.quote(f"saved_models/{run.folder.resolve().name}")
+    recipe = run.description["recipe"]
+    asked, data = ("PICTURE", "PICTURES") if recipe == CAPTION_RECIPE else ("TEXT", "PAIRS")
     lines = [
-        f"keras-attn predict {folder} TEXT",
+        f"keras-attn predict {folder} {asked}",
         f"keras-attn export {folder} {model}",
-        f"keras-attn train {RECIPE} --from {folder} --data PAIRS --out TUNED "
+        f"keras-attn train {recipe} --from {folder} --data {data} --out TUNED "
         "--learning-rate 3e-5 --epochs 3",
     ]
     return "\n".join(["next:", *(f"  {line}" for line in lines)])

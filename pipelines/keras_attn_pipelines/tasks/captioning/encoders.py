@@ -1,9 +1,11 @@
 """Picture encoders, parts inside captioning models."""
 
+import json
 from typing import Any, Protocol
 
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.picture_options import CHECKPOINT, PREPROCESSING
+from keras_attn_pipelines.experiment.transformer_sizes import check_object
 
 IMAGENET, RANDOM = "imagenet", "random"
 
@@ -16,7 +18,8 @@ class Encoder(Protocol):
     """
 
     def build(self, image_size: int) -> Any:
-        """A Keras layer, uint8 (B, image_size, image_size, 3) to (B, rows, columns, D)."""
+        """A Keras layer, uint8 (B, image_size, image_size, 3) to (B, rows, columns, D) or (B, S,
+        D), see `Captioner`."""
 
 
 @part
@@ -136,6 +139,16 @@ class PatchTransformer:
     vision_dropout: float = option(
         "its dropout probability; without pretrained", default=0.1, least=0, below=1
     )
+    vision: str = option(
+        "of an imported captioner, whose decoder sees the class token, too: arguments of "
+        "VisionTransformerConfig as JSON, which keras-attn import writes; instead of the others",
+        default="{}",
+        settled=True,
+    )
+
+    def check(self):
+        """Raises ValueError unless the arguments are an object of JSON."""
+        check_object("vision", self.vision)
 
     def check_pictures(self, pictures):
         """See `Encoder`."""
@@ -144,12 +157,16 @@ class PatchTransformer:
 
     def build(self, image_size):
         """See `Encoder`."""
+        from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
         from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
         from keras_attn.models.vision_transformer.vision_transformer_config import (
             VisionTransformerConfig,
         )
         from keras_attn.pretrained.vision_transformer import load_vision_transformer
 
+        if arguments := json.loads(self.vision):
+            imported = VisionTransformer(VisionTransformerConfig(**arguments), name="vision")
+            return VisionSequence(imported, name="encoder")
         if self.pretrained:
             return load_vision_transformer(self.pretrained)
         config = VisionTransformerConfig(

@@ -32,7 +32,8 @@ def cached_features(
 
     Args:
         records: the pictures.
-        encoder: frozen layer, uint8 (B, height, width, 3) to (B, grid height, grid width, D).
+        encoder: frozen layer, uint8 (B, height, width, 3) to (B, grid height, grid width, D), or
+            to (B, S, D).
         picture_format: `PictureFormat`.
         folder: path of the cache.
         batch: int. Batch size.
@@ -54,8 +55,9 @@ def cached_features(
 
 def _compute(records, encoder, picture_format, path, batch):
     """Writes the features sequentially; with a memory map a full disk would kill the process."""
-    grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
-    shape = (len(records), grid[1] * grid[2], grid[3])
+    size = (picture_format.height, picture_format.width)
+    _, *places, units = encoder.compute_output_shape((None, *size, 3))
+    shape = (len(records), math.prod(places), units)
     header = {"descr": "<f2", "fortran_order": False, "shape": shape}
     with whole_file(path) as partial:
         with _writing(path, shape), open(partial, "ab") as file:

@@ -20,6 +20,7 @@ from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
+from keras_attn_pipelines.tasks.captioning.vocabularies import LEARNED
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
         for name, own in examples.items()
     }
     cut = examples["train"].cut
-    lines = task.pieces.notes(tokenizer=tokenizer)
+    lines = task.pieces.notes(tokenizer=tokenizer) if task.vocabulary == LEARNED else []
     if cut:
         lines.append(f"{cut} training captions are longer than {task.lengths[-1]} pieces: cut")
     return TrainingData(

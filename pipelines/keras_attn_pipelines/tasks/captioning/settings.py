@@ -10,6 +10,7 @@ from keras_attn_pipelines.experiment.parts import TaskSpec, Work
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.experiment.scoring import CaptionScoring
+from keras_attn_pipelines.tasks.captioning.vocabularies import BYTE_PAIRS, LEARNED, WORD_PIECES
 
 
 @part
@@ -38,6 +39,12 @@ class Captioning:
     )
 
     pictures: PictureOptions = PictureOptions()
+    vocabulary: str = option(
+        "vocabulary: learned from the captions, or that of an imported model of its kind",
+        default=LEARNED,
+        settled=True,
+        choices=(LEARNED, BYTE_PAIRS, WORD_PIECES),
+    )
     pieces: Pieces = Pieces(lowercase=True)
     lengths: tuple[int, ...] = option(
         "bucket lengths in pieces", default=(16, 24, 40), buckets=True

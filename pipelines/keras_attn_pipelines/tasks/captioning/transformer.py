@@ -5,7 +5,7 @@ from typing import ClassVar
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
 from keras_attn_pipelines.experiment.fields import choice, option, part
-from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+from keras_attn_pipelines.experiment.transformer_sizes import SIZES, Sizes, TransformerSizes
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
 from keras_attn_pipelines.tasks.captioning.encoders import (
     ENCODER,
@@ -28,7 +28,12 @@ class CaptionTransformer:
     num_encoder_layers: int = option(
         "encoder layers over the feature grid; 0: none", default=2, settled=True, least=0
     )
-    sizes: TransformerSizes = TransformerSizes()
+    sizes: Sizes = choice(
+        "sizes and parts by flags, or those of an imported model",
+        default=TransformerSizes(),
+        kinds=SIZES,
+        settled=True,
+    )
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
@@ -38,7 +43,7 @@ class CaptionTransformer:
         from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
 
         size = vocabulary_sizes[TOKENIZER]
-        config = TransformerConfig(size, tied=DECODER, **self.sizes.arguments())
+        config = TransformerConfig(size, **{"tied": DECODER, **self.sizes.arguments()})
 
         def decoder():
             return TransformerCaptionDecoder(config, self.num_encoder_layers, name="decoder")

@@ -7,8 +7,10 @@ from keras_attn.contracts import CAPTION, IMAGE
 from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metrics
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.detokenize import detokenized
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
@@ -17,6 +19,7 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation, best_texts, l
 from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request
 from keras_attn_pipelines.experiment.token_objective import token_objective
 from keras_attn_pipelines.tasks.captioning.features import contexts, encode
+from keras_attn_pipelines.tasks.captioning.vocabularies import BYTE_PAIRS, LEARNED, WORD_PIECES
 
 if TYPE_CHECKING:
     from keras_attn_pipelines.tasks.captioning.settings import Captioning
@@ -31,6 +34,12 @@ LABELS = {
     "meteor": "METEOR",
     "exact": "exact match",
 }
+TOKENIZERS = {
+    LEARNED: Tokenizer,
+    BYTE_PAIRS: BytePairTokenizer,
+    WORD_PIECES: WordPieceTokenizer,
+}
+"""Classes of tokenizers by the task's vocabulary."""
 SCORED = 16
 """Pictures of dev that are captioned at a time after an epoch."""
 
@@ -44,7 +53,7 @@ class CaptioningWork:
 
     def vocabulary_types(self):
         """See `Work`."""
-        return {TOKENIZER: Tokenizer}
+        return {TOKENIZER: TOKENIZERS[self.task.vocabulary]}
 
     def resolve_auto(self, records):
         """See `Work`: the tokenization of metrics."""
@@ -53,6 +62,11 @@ class CaptioningWork:
 
     def learn(self, records):
         """See `Work`."""
+        if self.task.vocabulary != LEARNED:
+            raise ValueError(
+                f"Expected --from RUN of keras-attn import with vocabulary={self.task.vocabulary}. "
+                "Received: no model to start from"
+            )
         texts = [caption for record in records for caption in record.captions]
         longest = [max(record.captions, key=len) for record in records]
         return {TOKENIZER: self.task.pieces.learn(texts, longest)}

@@ -12,7 +12,7 @@ from keras_attn_pipelines.tasks.seq2seq.recurrent import (
 )
 from keras_attn_pipelines.tasks.seq2seq.settings import Seq2Seq
 from keras_attn_pipelines.tasks.seq2seq.text_pairs import TextPairs
-from keras_attn_pipelines.tasks.seq2seq.transformer import PretrainedSizes, Transformer
+from keras_attn_pipelines.tasks.seq2seq.transformer import Transformer
 
 __all__ = [
     "Bahdanau",
@@ -22,7 +22,6 @@ __all__ = [
     "LocalMonotonic",
     "LocalPredictive",
     "Luong",
-    "PretrainedSizes",
     "Recurrent",
     "Seq2Seq",
     "TextPairs",

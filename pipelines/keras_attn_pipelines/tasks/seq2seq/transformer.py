@@ -1,55 +1,12 @@
 """The sequence-to-sequence Transformer."""
 
-import json
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
-from keras_attn_pipelines.experiment.fields import choice, option, part
+from keras_attn_pipelines.experiment.fields import choice, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
-
-
-class Sizes(Protocol):
-    """Layers, widths and parts of a Transformer."""
-
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of `TransformerConfig`, except vocabularies."""
-
-
-@part
-class PretrainedSizes:
-    """Those of a model that was trained elsewhere."""
-
-    architecture: str = option(
-        "of --sizes pretrained: arguments of TransformerConfig as JSON, which keras-attn import "
-        "writes",
-        default="{}",
-        settled=True,
-    )
-    dropout: float = option("dropout probability", default=0.1, least=0, below=1)
-    attention_dropout: float = option(
-        "dropout probability for attention weights", default=0.0, least=0, below=1
-    )
-
-    def check(self):
-        """Raises ValueError unless the arguments are an object of JSON."""
-        try:
-            arguments = json.loads(self.architecture)
-        except (ValueError, RecursionError):
-            arguments = None
-        if not isinstance(arguments, dict):
-            raise ValueError(
-                f"Expected architecture as a JSON object. Received: {self.architecture!r:.80}"
-            )
-
-    def arguments(self) -> dict[str, Any]:
-        """See `Sizes`."""
-        dropout = {"dropout": self.dropout, "attention_dropout": self.attention_dropout}
-        return {**json.loads(self.architecture), **dropout}
-
-
-SIZES = {"own": TransformerSizes, "pretrained": PretrainedSizes}
+from keras_attn_pipelines.experiment.transformer_sizes import SIZES, Sizes, TransformerSizes
 
 
 @part

@@ -1,0 +1,149 @@
+"""Captioners of transformers as Keras models: a Vision Transformer, and a decoder of text."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.pretrained import captioner_blip, captioner_gpt2
+from keras_attn.pretrained.checkpoint import Checkpoint
+from keras_attn.pretrained.files import read_checkpoint_files, read_settings
+from keras_attn.pretrained.search import search_of
+from keras_attn.pretrained.tensors import converted
+from keras_attn.pretrained.translator_tensors import decoder_weights
+from keras_attn.pretrained.vision_transformer import assign, encoder_weights
+
+WHAT = "a captioner"
+PROCESSOR = "processor_config.json"
+CAPTIONERS = {
+    captioner_gpt2.KIND: captioner_gpt2.parts_of,
+    captioner_blip.KIND: captioner_blip.parts_of,
+}
+"""Functions that read the parts of a captioner, by model_type."""
+_LONGEST = 20
+"""Longest caption that `generate` of transformers makes by default, its start included."""
+
+
+class PretrainedCaptioner(NamedTuple):
+    """A pretrained model from pictures to sentences.
+
+    Attributes:
+        model: built `Captioner`.
+        tokenizer: of its captions.
+        picture_format: `PictureFormat`. How pictures are resized.
+        search: dict of `beam_width`, `length_alpha` and `early_stopping`, as the checkpoint has
+            them, for `Beam(..., normalization="average")`.
+        longest: int. Maximum number of pieces of a caption, its end included.
+        kind: str. The checkpoint's model_type.
+        rows: int (V,). The checkpoint's id of each id.
+    """
+
+    model: Captioner
+    tokenizer: Any
+    picture_format: PictureFormat
+    search: dict
+    longest: int
+    kind: str
+    rows: np.ndarray
+
+
+def load_captioner(source) -> PretrainedCaptioner:
+    """A `Captioner` with the weights and the tokenizer of a pretrained one.
+
+    Of transformers, VisionEncoderDecoderModel with ViT or DeiT as its encoder and GPT-2 as its
+    decoder, and BlipForConditionalGeneration: weights as `.safetensors` or `.bin`, whose tensors
+    alone are read, config.json, generation_config.json, preprocessor_config.json and the files of
+    the tokenizer. All tensors are checked first; one error lists those that are missing, unexpected
+    or of another shape.
+
+    The decoder attends to the class token of the encoder, too, see `VisionSequence`. A projection
+    between the two is multiplied into the kernels that read it, which changes no result. Ids are
+    put into this project's order; an id with several roles has several here, and is said in its
+    last one, END_ID if it ends texts. Captions have no prompts.
+
+    Args:
+        source: folder, file of weights in one, or the name of a model on the Hugging Face hub, see
+            `read_checkpoint_files`.
+
+    Returns:
+        `PretrainedCaptioner`.
+
+    Raises:
+        ImportError: safetensors or huggingface_hub is needed but not installed.
+        OSError: a hub name that could not be downloaded.
+        ValueError: a damaged file, another model, missing tensors or vocabularies, parts that do
+            not fit each other.
+
+    Example:
+        >>> name = "nlpconnect/vit-gpt2-image-captioning"
+        >>> captioner = load_captioner(name)  # doctest: +SKIP
+        >>> captioner.tokenizer.decode([[4, 5, 3]])  # doctest: +SKIP
+    """
+    files = read_checkpoint_files(source)
+    checkpoint = Checkpoint.of(files, WHAT)
+    kind = checkpoint.settings.get("model_type")
+    if not isinstance(kind, str) or kind not in CAPTIONERS:
+        named = f"model_type {kind!r:.80}" if kind else "no model_type in config.json"
+        raise checkpoint.refusal(f"{named}; known: {', '.join(CAPTIONERS)}")
+    if not files.preprocessing:  # As transformers 5 writes it for processors of two kinds.
+        own = read_settings(checkpoint.folder / PROCESSOR).get("image_processor")
+        files = files._replace(preprocessing=own if isinstance(own, dict) else {})
+    parts = CAPTIONERS[kind](checkpoint, files)
+    _check_pictures(checkpoint, parts)
+    search, longest = search_of(checkpoint), _longest(checkpoint)
+    arrays = _projected(converted(checkpoint.path, parts.tensors, parts.plan, WHAT))
+    model = captioner_of(parts.vision, parts.decoder)
+    assign(encoder_weights(model.encoder.encoder), arrays)
+    for name, variable in decoder_weights(model.decoder.decoder).items():
+        if variable is not None:
+            variable.assign(np.reshape(arrays[name], variable.shape))
+    longest = min(longest, parts.decoder.max_sequence_length)
+    return PretrainedCaptioner(
+        model, parts.tokenizer, parts.pictures, search, longest, kind, parts.ids.rows
+    )
+
+
+def captioner_of(vision, decoder) -> Captioner:
+    """A built `Captioner` of a `VisionTransformerConfig` and a `TransformerConfig`."""
+    encoder = VisionSequence(VisionTransformer(vision, name="vision"), name="encoder")
+    head = TransformerCaptionDecoder(decoder, name="decoder")
+    model = Captioner(encoder, head, vision.image_size, 0.0, name="captioner")
+    model.build()
+    return model
+
+
+def _check_pictures(checkpoint, parts):
+    """Raises ValueError for pictures of another size than the encoder's."""
+    size = (parts.pictures.height, parts.pictures.width)
+    if size != parts.vision.image_size:
+        raise checkpoint.refusal(
+            f"pictures of {size[0]}x{size[1]} of its processor, an encoder of pictures of "
+            f"{parts.vision.image_size[0]}x{parts.vision.image_size[1]}"
+        )
+
+
+def _projected(arrays):
+    """The arrays with a projection multiplied into the kernels that read it."""
+    kernel, bias = arrays.pop("projection/kernel", None), arrays.pop("projection/bias", None)
+    if kernel is None:
+        return arrays
+    projected = dict(arrays)
+    for name, array in arrays.items():
+        if name.endswith(("/cross/key_kernel", "/cross/value_kernel")):
+            projected[name] = kernel @ array
+            shift = name.replace("kernel", "bias")
+            projected[shift] = arrays[shift] + bias @ array
+    return projected
+
+
+def _longest(checkpoint):
+    """Maximum number of pieces of a caption, its end included."""
+    most = checkpoint.search("max_new_tokens")
+    most = checkpoint.search("max_length", _LONGEST) - 1 if most is None else most
+    if type(most) is not int or most < 1:
+        raise checkpoint.refusal(f"max_length or max_new_tokens for {most!r} pieces")
+    return most

@@ -1,0 +1,87 @@
+"""GPT-2's vocabulary and merges, from tokenizer.json or from vocab.json and merges.txt."""
+
+from keras_attn.pretrained.files import read_settings
+from keras_attn.pretrained.vocabulary_files import (
+    WHOLE,
+    added_tokens,
+    check_tokenizer,
+    checked_ids,
+    file_of,
+    ids_of,
+    names_of,
+    object_in,
+    special_ids,
+)
+from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
+from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
+
+VOCABULARY, MERGES = "vocab.json", "merges.txt"
+_MODEL = {
+    "type": ("BPE",),
+    "dropout": (None,),
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+    "byte_fallback": (None, False),
+    "ignore_merges": (None, False),
+}
+_BYTES = {"type": ("ByteLevel",), "add_prefix_space": (False,), "use_regex": (None, True)}
+
+
+def byte_pairs_of(checkpoint, size, ids) -> BytePairTokenizer:
+    """The tokenizer of a checkpoint.
+
+    Special tokens have no text: neither is one found in a text, nor shown in an answer.
+
+    Args:
+        checkpoint: `Checkpoint`.
+        size: int. Rows of the table of embeddings.
+        ids: `SpecialFirst`.
+
+    Raises:
+        ValueError: missing or damaged files, another kind of tokenizer, or ids outside the table.
+    """
+    folder = checkpoint.folder
+    if read_settings(folder / "tokenizer_config.json").get("add_prefix_space"):
+        raise checkpoint.refusal("add_prefix_space=True in tokenizer_config.json")
+    if (folder / WHOLE).is_file():
+        pieces, merges, special = _from_whole(checkpoint)
+    else:
+        pieces, merges, special = _from_parts(checkpoint)
+    names = names_of(checkpoint, {**pieces, **special}, size, "vocabulary")
+    for place in special.values():
+        names[place] = ""
+    own = [names[row] for row in ids.rows[SPECIAL_PIECES:]]
+    try:
+        return BytePairTokenizer(["", "", "", "", *own], merges)
+    except ValueError as error:
+        raise checkpoint.refusal(f"a vocabulary that does not fit its merges: {error}") from error
+
+
+def _from_whole(checkpoint):
+    """Ids of pieces, merges, and ids of special tokens, of tokenizer.json."""
+    path = checkpoint.folder / WHOLE
+    settings = read_settings(path)
+    model, cut = object_in(settings, "model"), object_in(settings, "pre_tokenizer")
+    check_tokenizer(checkpoint, "model", model, _MODEL)
+    check_tokenizer(checkpoint, "pre_tokenizer", cut, _BYTES)
+    check_tokenizer(checkpoint, "decoder", object_in(settings, "decoder"), {"type": ("ByteLevel",)})
+    if settings.get("normalizer") is not None:
+        raise checkpoint.refusal(f"a normalizer in {WHOLE}")
+    pieces = checked_ids(object_in(model, "vocab"), path)
+    merges = [
+        tuple(each.split(" ") if isinstance(each, str) else each)
+        for each in model.get("merges") or []
+    ]
+    return pieces, merges, added_tokens(checkpoint, settings)
+
+
+def _from_parts(checkpoint):
+    """Likewise of vocab.json, merges.txt and, where there are any, added_tokens.json."""
+    pieces = ids_of(checkpoint, VOCABULARY)
+    lines = file_of(checkpoint, MERGES).read_text(encoding="utf-8").split("\n")
+    merges = [
+        tuple(line.rstrip("\r").split(" "))
+        for place, line in enumerate(lines)
+        if line.strip() and not (place == 0 and line.startswith("#version"))
+    ]
+    return pieces, merges, special_ids(checkpoint, pieces, ("<|endoftext|>",))
