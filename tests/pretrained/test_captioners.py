@@ -1,6 +1,8 @@
 """Captioners of transformers: weights, tokenizers and answers as there."""
 
 import functools
+import json
+import shutil
 
 import numpy as np
 import pytest
@@ -43,6 +45,17 @@ def test_equals_transformers(case):
     for layer, weights in enumerate(model.attention(batch).cross):
         rows = np.moveaxis(ops.convert_to_numpy(weights), 1, 2)[real]
         close(rows, np.moveaxis(arrays["cross_weights"][layer], 1, 2)[real])
+
+
+def test_early_files_of_tokenizers_do_not_name_their_kind(tmp_path):
+    """As those of gpt2 and bert-base-uncased on the hub."""
+    for case in QUICK:
+        folder = tmp_path / case
+        shutil.copytree(GOLDEN / case, folder)
+        content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+        del content["model"]["type"]
+        (folder / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+        assert load_captioner(folder).tokenizer.equals(loaded(case).captioner.tokenizer)
 
 
 @pytest.mark.parametrize("case", CASES)
