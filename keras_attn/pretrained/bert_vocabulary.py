@@ -17,7 +17,7 @@ from keras_attn.text.word_piece_tokenizer import INSIDE, WordPieceTokenizer
 VOCABULARY, UNKNOWN_NAME = "vocab.txt", "[UNK]"
 _USUAL = ("[PAD]", UNKNOWN_NAME, "[CLS]", "[SEP]", "[MASK]")
 _MODEL = {
-    "type": ("WordPiece",),
+    "type": ("WordPiece", None),
     "unk_token": (UNKNOWN_NAME,),
     "continuing_subword_prefix": (INSIDE,),
     "max_input_chars_per_word": (100,),

@@ -54,6 +54,9 @@ def parts_of(checkpoint, files) -> CaptionerParts:
     checkpoint.check_settings({"tie_word_embeddings": (True,)})
     text, eyes = checkpoint.part("text_config"), checkpoint.part("vision_config")
     text.check_settings(_KNOWN)
+    # Pictures of one size have nothing to pad, although Salesforce's processors say so.
+    kept = {name: value for name, value in files.preprocessing.items() if name != "do_pad"}
+    files = files._replace(preprocessing=kept)
     vision = _vision(eyes, files)
     tensors = _whole(checkpoint)
     table = tensors.get(_TABLE)

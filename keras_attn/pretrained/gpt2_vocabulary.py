@@ -17,7 +17,7 @@ from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _MODEL = {
-    "type": ("BPE",),
+    "type": ("BPE", None),
     "dropout": (None,),
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
@@ -68,10 +68,9 @@ def _from_whole(checkpoint):
     if settings.get("normalizer") is not None:
         raise checkpoint.refusal(f"a normalizer in {WHOLE}")
     pieces = checked_ids(object_in(model, "vocab"), path)
-    merges = [
-        tuple(each.split(" ") if isinstance(each, str) else each)
-        for each in model.get("merges") or []
-    ]
+    if not isinstance(model.get("merges"), list):
+        raise checkpoint.refusal(f"no list of merges in {WHOLE}")
+    merges = [tuple(each.split(" ") if isinstance(each, str) else each) for each in model["merges"]]
     return pieces, merges, added_tokens(checkpoint, settings)
 
 

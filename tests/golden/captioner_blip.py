@@ -121,11 +121,13 @@ def earlier(folder):
     (folder / "tokenizer_config.json").write_text(json.dumps({**settings, **special}))
     pictures = {
         "image_processor_type": "BlipImageProcessor",
+        "do_pad": True,
         "do_resize": True,
         "do_rescale": True,
         "do_normalize": True,
         "rescale_factor": 1 / 255,
         "size": {"height": SIZE, "width": SIZE},
+        "size_divisor": 32,
         "resample": 3,
         "image_mean": MEAN,
         "image_std": DEVIATION,

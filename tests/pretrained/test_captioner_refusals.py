@@ -114,6 +114,7 @@ def test_searches(copied, values, message):
     [
         ((), {"normalizer": {"type": "NFC"}}, "a normalizer in tokenizer.json"),
         (("model",), {"type": "Unigram"}, "type='Unigram' of the model in"),
+        (("model",), {"type": None, "merges": None}, "no list of merges in tokenizer.json"),
         (("model",), {"ignore_merges": True}, "ignore_merges=True of the model"),
         (("pre_tokenizer",), {"add_prefix_space": True}, "add_prefix_space=True"),
         (("model", "vocab"), {"Ġzebra": 300}, "ids < 300, the rows .* 300 for 'Ġzebra'"),

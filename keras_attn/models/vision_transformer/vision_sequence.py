@@ -26,8 +26,9 @@ class VisionSequence(BaseLayer):
         row by row.
 
     Example:
-        >>> from keras_attn.models import VisionTransformer
-        >>> encoder = VisionSequence(VisionTransformer(None, (15, 21), 3, 2, 10, 13, 2))
+        >>> from keras_attn.models import VisionTransformer, VisionTransformerConfig
+        >>> vision = VisionTransformer(VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2))
+        >>> encoder = VisionSequence(vision)
         >>> tuple(encoder(keras.ops.zeros((2, 15, 21, 3))).shape), encoder.grid((15, 21))
         ((2, 36, 10), (5, 7))
     """
