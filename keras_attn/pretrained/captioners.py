@@ -117,7 +117,9 @@ def captioner_of(vision, decoder) -> Captioner:
 
 
 def _check_pictures(checkpoint, parts):
-    """Raises ValueError for pictures of another size than the encoder's."""
+    """Raises ValueError for pictures of another size than the encoder's, or of none."""
+    if parts.pictures is None:
+        raise checkpoint.refusal("no preprocessor_config.json that says how pictures are resized")
     size = (parts.pictures.height, parts.pictures.width)
     if size != parts.vision.image_size:
         raise checkpoint.refusal(

@@ -86,7 +86,7 @@ ROWS = (
         caption_service,
         {"image": PICTURES, "caption": ["a red dog", "a dog", "a dog", "", "a dog"]},
         PICTURE_ERRORS,
-        PICTURES[3],
+        PICTURES[0],
     ),
     Row(
         "texts",

@@ -36,7 +36,8 @@ def test_equals_the_token_scores_of_decoding(tiny_service, strategy):
     np.testing.assert_allclose(scored[SCORE].numpy()[ended], scores[ended].sum(-1), atol=1e-5)
     np.testing.assert_allclose(scored[SCORE].numpy()[ended], answer[SCORE][:, 0][ended], atol=1e-5)
     cut_off = scored[ERROR].numpy()[~ended]
-    assert all(b"expected at most 7" in error for error in cut_off) and len(cut_off)
+    assert all(b"expected at most 7" in error for error in cut_off)
+    assert len(cut_off) or strategy != Greedy()
 
 
 def test_equals_a_slow_softmax(tiny_service):
