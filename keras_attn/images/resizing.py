@@ -2,9 +2,9 @@
 
 from keras_attn.lazy_tensorflow import tf
 
-TALL = 16
-"""Rows for each column above which columns are resized first: the other way, as in Pillow, what is
-between the two passes would be too large."""
+LONG = 16
+"""Times the shorter edge, above which the longer is resized first: the other way, what is between
+the two passes would be too large."""
 BILINEAR, BICUBIC = INTERPOLATIONS = ("bilinear", "bicubic")
 
 
@@ -23,10 +23,17 @@ def resize_part(picture, whole, corner, size, interpolation):
     """
     scale = tf.cast(whole, tf.float32) / tf.cast(tf.shape(picture)[:2], tf.float32)
     shift = -tf.cast(corner, tf.float32)
-    if interpolation == BILINEAR:
-        return _levels(tf.round(_scale(picture, size, scale, shift, "triangle")))
     rows, columns = tf.unstack(tf.shape(picture)[:2])
-    first = tf.where(rows > TALL * columns, (True, False), (False, True))
+    if interpolation == BILINEAR:
+        scaled = tf.cond(
+            columns > LONG * rows,
+            lambda: _turned(
+                _scale(_turned(picture), size[::-1], scale[::-1], shift[::-1], "triangle")
+            ),
+            lambda: _scale(picture, size, scale, shift, "triangle"),
+        )
+        return _levels(tf.round(scaled))
+    first = tf.where(rows > LONG * columns, (True, False), (False, True))
     for along in (first, ~first):
         part = tf.where(along, size, tf.shape(picture)[:2])
         scales, shifts = tf.where(along, scale, 1.0), tf.where(along, shift, 0.0)
@@ -35,8 +42,13 @@ def resize_part(picture, whole, corner, size, interpolation):
     return picture
 
 
+def _turned(picture):
+    """Rows as columns."""
+    return tf.transpose(picture, (1, 0, 2))
+
+
 def _scale(picture, size, scale, shift, kernel):
-    """A picture scaled and shifted, float32 (height, width, 3).
+    """A picture scaled and shifted, float32 (height, width, 3), along its columns first.
 
     `tf.image.resize` with antialiasing is this operation without a shift.
     """

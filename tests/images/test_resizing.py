@@ -1,6 +1,7 @@
 """Pictures of another size, beside Pillow and the picture processors of transformers."""
 
 import glob
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,19 @@ def test_what_is_as_large_as_it_should_be_is_unchanged():
     for fit in ("squash", "crop", "shortest_edge"):
         part = PictureFormat(11, 11, fit, resized_edge=17).resize(tf.constant(pixels))
         np.testing.assert_array_equal(part, pixels[3:14, 3:14])
+
+
+def test_a_very_wide_picture_takes_no_more_memory_than_it_has():
+    """Along its columns first, there would be 224 rows of 700,000 columns in between."""
+    pixels = noise(1, 700_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wide = PictureFormat(224, 13).resize(tf.constant(pixels)).numpy()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 700_000  # KiB
+    tall = PictureFormat(13, 224).resize(tf.constant(pixels.transpose(1, 0, 2))).numpy()
+    np.testing.assert_array_equal(wide, tall.transpose(1, 0, 2))
+    wide = noise(5, 113)
+    expected = pillow(wide, (13, 11), (0, 0), (13, 11), Image.Resampling.BILINEAR)
+    assert np.abs(PictureFormat(13, 11).resize(tf.constant(wide)).numpy() - expected).max() <= 1
 
 
 def test_the_default_is_bilinear_as_in_earlier_versions():
