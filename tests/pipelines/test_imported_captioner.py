@@ -23,7 +23,7 @@ CASES = {"gpt2": (3, 3), "blip": (3, 3)}
 """Grids of the cases of square pictures."""
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=["gpt2", pytest.param("blip", marks=pytest.mark.slow)])
 def imported(request, tmp_path_factory):
     case, out = request.param, tmp_path_factory.mktemp("imported") / request.param
     assert main(["import", str(GOLDEN / case), "--out", str(out)]) == 0

@@ -11,15 +11,11 @@ from tests.processes import run_module
 from tests.recipes.registry import ROWS
 from tests.recipes.test_matrix import even, interrupted
 
-pytestmark = pytest.mark.systems
+pytestmark = pytest.mark.slow
 
-QUICK = ("babi_memory_network",)
+KILLED = ("babi_memory_network",)
 EIGHT = 8
-TRAINED = [
-    pytest.param(row, id=row.name, marks=[] if row.name in QUICK else [pytest.mark.slow])
-    for row in ROWS
-    if not row.start
-]
+TRAINED = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
 
 
 @pytest.mark.parametrize("row", TRAINED)
@@ -45,8 +41,7 @@ def test_first_losses_are_equal(row, tmp_path):
         np.testing.assert_allclose(losses[name], losses["tensorflow"], atol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("row", [row for row in ROWS if row.name in QUICK], ids=QUICK)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name in KILLED], ids=KILLED)
 def test_killed_on_jax_ends_as_others_do(row, tmp_path):
     data, whole, killed = row.data(tmp_path), tmp_path / "whole", tmp_path / "killed"
     assert interrupted(row, data, whole, 0, f"{whole}.npz", backend="jax")[0] == 0

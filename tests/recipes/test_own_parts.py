@@ -116,8 +116,20 @@ def test_ones_own_task_goes_through_every_command(topics, lines, tmp_path, capsy
     ("block", "data", "values"),
     [
         pytest.param(0, scenes, {**RECURRENT, "epochs": 1}, id="another encoder"),
-        pytest.param(1, language, {**SIZES, "batch_tokens": 112}, id="another optimizer"),
-        pytest.param(2, language, {**SIZES, "batch_tokens": 112}, id="another schedule"),
+        pytest.param(
+            1,
+            language,
+            {**SIZES, "batch_tokens": 112},
+            id="another optimizer",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            2,
+            language,
+            {**SIZES, "batch_tokens": 112},
+            id="another schedule",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(3, language, {"hidden_dim": 8, "batch_tokens": 112}, id="another model"),
     ],
 )

@@ -45,7 +45,7 @@ def inputs_of(task, count):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", rows(TASKS, {"gpt2", "gemma", "bart"}, "slow"))
+@pytest.mark.parametrize("name", rows(TASKS, {"gpt2", "bart"}, "slow"))
 def test_greedy_answers_are_those_of_keras_hub(name, task_named):
     """Prompts differ in length; alone or together, the answers are the same."""
     task = task_named(name)
@@ -102,7 +102,7 @@ def service_of(task, **choices):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", rows(TASKS, {"gpt2", "pali_gemma"}, "slow"))
+@pytest.mark.parametrize("name", rows(TASKS, {"gpt2"}, "slow"))
 def test_a_served_model_answers_as_in_python(name, task_named, tmp_path):
     """Through TensorFlow's C interface, with malformed neighbors."""
     task = task_named(name)
