@@ -42,6 +42,9 @@ class HubSampler:
         >>> causal_lm.generate("Keras is a", max_length=64)  # doctest: +SKIP
     """
 
+    variables = ()
+    """Of random numbers, as keras-hub's samplers have them on JAX: none."""
+
     def __init__(self, strategy: Strategy, constraints: Sequence[Constraint] = ()):
         if not isinstance(strategy, Strategy):
             raise ValueError(

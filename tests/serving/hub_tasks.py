@@ -6,6 +6,8 @@ import keras
 import keras_hub
 import sentencepiece
 
+from keras_attn.decoding import Beam, Greedy, HubSampler
+
 TEXTS = ["the quick fox ran", "the quick old fox", "a fox sat on the mat", "quick quick fox", "ox"]
 LENGTH = 17
 
@@ -77,7 +79,7 @@ def bart():
     pieces = byte_pairs("<s>", "</s>", "<pad>")
     tokenizer = keras_hub.models.BartTokenizer(**pieces)
     sizes = {"num_layers": 2, "num_heads": 2, "hidden_dim": 14, "intermediate_dim": 11}
-    sizes["max_sequence_length"] = 19
+    sizes["max_sequence_length"] = 29
     lengths = {"encoder_sequence_length": 23, "decoder_sequence_length": LENGTH}
     return _task("Bart", "Seq2SeqLM", tokenizer, sizes, 2.0, **lengths)
 
@@ -140,3 +142,17 @@ def generated(task, sampler, texts, **inputs):
     task.compile(sampler=sampler)
     given = {"prompts": texts, **inputs} if inputs else texts
     return [str(text) for text in task.generate(given, max_length=LENGTH)]
+
+
+def check_greedy():
+    """Greedy answers are keras-hub's, under whatever backend this process has."""
+    prompts = ["the quick", "the quick fox ate", "fox"]
+    for make in (gpt2, bart):
+        task = make()
+        expected = generated(task, "greedy", prompts)
+        assert generated(task, HubSampler(Greedy()), prompts) == expected
+        assert len(generated(task, HubSampler(Beam(3)), prompts)) == len(prompts)
+
+
+if __name__ == "__main__":
+    check_greedy()

@@ -17,6 +17,8 @@ from keras_attn.decoding import (
 from keras_attn.decoding.hub_sampler import RESERVED
 from keras_attn.saved.c_model import CModel
 from keras_attn.serving import export_service, hub_service
+from tests.backends import OTHERS
+from tests.processes import run_module
 from tests.quick import rows
 
 hub_tasks = pytest.importorskip("tests.serving.hub_tasks", reason="keras-hub is not installed")
@@ -59,6 +61,12 @@ def test_greedy_answers_are_those_of_keras_hub(name, task_named):
     for place, prompt in enumerate(PROMPTS):
         one = {key: value[place : place + 1] for key, value in inputs.items()}
         assert hub_tasks.generated(task, HubSampler(Beam(3)), [prompt], **one) == [beam[place]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", OTHERS)
+def test_greedy_answers_on_another_backend(backend):
+    run_module("tests.serving.hub_tasks", backend=backend)
 
 
 def test_scores_are_log_probabilities_of_the_model(task_named):
