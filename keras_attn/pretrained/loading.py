@@ -26,9 +26,19 @@ def load(source, **choices):
         >>> model = load("Helsinki-NLP/opus-mt-en-de").model  # doctest: +SKIP
     """
     files = read_checkpoint_files(source)
-    kind = files.settings.get("model_type")
-    if kind in CAPTIONERS:
+    if is_captioner(files):
         return load_captioner(files, **choices)
+    if is_translator(files):
+        return load_translator(files, **choices)
+    return load_image_classifier(files, **choices)
+
+
+def is_captioner(files) -> bool:
+    """Whether `CheckpointFiles` say that they are a captioner's of a known kind."""
+    return files.settings.get("model_type") in [*CAPTIONERS]
+
+
+def is_translator(files) -> bool:
+    """Whether `CheckpointFiles` are Marian's own, or say that they are a translator's."""
     is_marian = any(name.endswith("Wemb") for name in files.tensors)
-    is_text = is_marian or kind in KINDS
-    return load_translator(files, **choices) if is_text else load_image_classifier(files, **choices)
+    return is_marian or files.settings.get("model_type") in [*KINDS]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -131,6 +132,14 @@ def test_what_cannot_be_imported(tmp_path, capsys):
         assert main(["import", *arguments, "--out", str(out)]) == 2
         assert message in capsys.readouterr().err
         assert not out.exists()
+    for kind in ("git", ["t5"]):
+        folder = shutil.copytree(GOLDEN / "t5", tmp_path / "other", dirs_exist_ok=True)
+        settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        (folder / "config.json").write_text(json.dumps({**settings, "model_type": kind}))
+        assert main(["import", str(folder), "--out", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert "one of marian, m2m_100, mbart, t5, mt5, vision-encoder-decoder, blip" in said
+        assert f"Received: {kind!r}" in said and not out.exists()
     out.mkdir()
     (out / "mine.txt").write_text("mine", encoding="utf-8")
     assert main(["import", str(GOLDEN / "t5"), "--out", str(out)]) == 2

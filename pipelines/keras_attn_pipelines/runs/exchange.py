@@ -11,7 +11,9 @@ import numpy as np
 from keras_attn.contracts import START_ID
 from keras_attn.pretrained.captioners import CAPTIONERS, PretrainedCaptioner, load_captioner
 from keras_attn.pretrained.files import read_checkpoint_files
+from keras_attn.pretrained.loading import is_captioner, is_translator
 from keras_attn.pretrained.marian_folder import save_marian
+from keras_attn.pretrained.translator_sizes import KINDS
 from keras_attn.pretrained.translators import Translator, load_translator
 from keras_attn.progress import Progress
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
@@ -53,8 +55,14 @@ def read_pretrained(
         raise ValueError(f"Expected a new run directory. Received: {folder}")
     with Progress("reading the checkpoint"):
         files = read_checkpoint_files(source)
-        if files.settings.get("model_type") not in CAPTIONERS:
+        if is_translator(files):
             return load_translator(files, source_language, target_language)
+        if not is_captioner(files):
+            raise ValueError(
+                f"Expected a model_type in config.json of {str(files.path.parent)!r} that is one "
+                f"of {', '.join([*KINDS, *CAPTIONERS])}. "
+                f"Received: {files.settings.get('model_type')!r:.80}"
+            )
         if source_language or target_language:
             raise ValueError(
                 "Expected no languages for a captioner. "
