@@ -52,8 +52,8 @@ def hub_service(
             `PaliGemmaCausalLM` always does so, because it reads prompts as a whole.
 
     Raises:
-        ValueError: no task that generates text, one without its preprocessor or with another
-            strategy; a length penalty for prompts, which would depend on the batch.
+        ValueError: no task that generates text, one without its preprocessor, or with fewer
+            positions; no strategy; a length penalty for prompts, which would depend on the batch.
 
     Example:
         >>> import keras_hub  # doctest: +SKIP
@@ -61,8 +61,8 @@ def hub_service(
         >>> service = hub_service(task, Beam(4), max_length=64)  # doctest: +SKIP
         >>> export_service(service, "saved_models/gpt2", "# GPT-2")  # doctest: +SKIP
     """
-    _check(task)
     check_sizes(max_length=max_length)
+    _check(task, max_length)
     sampler, preprocessor = HubSampler(strategy, constraints), task.preprocessor
     has_encoder = hasattr(task, "call_decoder_with_cache")
     if not has_encoder and getattr(strategy, "alpha", 0.0):
@@ -208,7 +208,7 @@ def _stops(tokenizer):
     return [token for token in ids if token is not None]
 
 
-def _check(task):
+def _check(task, max_length):
     """Raises ValueError for what is no task that generates text from text, or lacks a part."""
     name = type(task).__name__
     if not all(hasattr(task, part) for part in ("generate_step", "backbone")):
@@ -221,4 +221,11 @@ def _check(task):
         raise ValueError(
             f"Expected a {name} with its preprocessor and tokenizer. "
             f"Received: preprocessor={preprocessor!r}"
+        )
+    lengths = max_length, getattr(preprocessor, "encoder_sequence_length", None) or 0
+    most = getattr(task.backbone, "max_sequence_length", None) or max(lengths)
+    if max(lengths) > most:
+        raise ValueError(
+            f"Expected max_length and encoder_sequence_length <= {most}, the positions of the "
+            f"{name}. Received: {' and '.join(map(str, lengths))}"
         )

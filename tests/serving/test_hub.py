@@ -160,6 +160,8 @@ def test_what_cannot_be_served_is_refused(task_named):
     bare = type(task)(backbone=task.backbone, preprocessor=None)
     with pytest.raises(ValueError, match="with its preprocessor and tokenizer"):
         hub_service(bare, Greedy(), 9)
+    with pytest.raises(ValueError, match=r"Expected max_length and .* <= 19.* Received: 20 and 0"):
+        hub_service(task, Greedy(), 20)
     with pytest.raises(ValueError, match="Expected alpha=0 for a model that goes on from prompts"):
         hub_service(task, Beam(2, 0.6), 9)
     with pytest.raises(ValueError, match="Expected a strategy of keras_attn"):
