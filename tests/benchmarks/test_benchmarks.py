@@ -13,6 +13,7 @@ from benchmarks import (
     babi_tasks,
     distorted_digits,
     facts_to_sentences,
+    hub_captioner_speed,
     layer_complexity,
     picture_pipeline,
     progressive_memory,
@@ -351,6 +352,18 @@ def test_vision_speed(tmp_path):
     rows = cells(vision_speed.compare(task, options, tmp_path))
     assert rows[0][0] == vision_speed.OURS and all(float(cell) > 0 for cell in rows[0][1:])
     assert len(rows[0]) == 7
+
+
+@pytest.mark.parametrize("kind", ["blip", "gpt2"])
+def test_hub_captioner_speed(kind, tmp_path):
+    pytest.importorskip("transformers")
+    sizes = {"layers": 1, "units": 6, "hidden": 7, "heads": 2, "vocabulary": 300, "patch": 8}
+    counts = {"length": 3, "many": 5, "few": 2, "cores": 1}
+    task = hub_captioner_speed.Task(kind, 16, **sizes, **counts)
+    said = hub_captioner_speed.compare(task, Options(1), tmp_path)
+    rows = cells(said)
+    assert rows[0][0] == hub_captioner_speed.OURS and len(rows) == 2
+    assert all(float(cell) > 0 for cell in rows[0][1:]) and said.endswith("equal tokens: True")
 
 
 def test_made_up_captions_fill_a_vocabulary():
