@@ -30,7 +30,7 @@ _TABLE = f"{_TEXT}.embeddings.word_embeddings.weight"
 _HEAD = "text_decoder.cls.predictions"
 _NUMBERS = f"{_TEXT}.embeddings.position_ids"
 _KNOWN = {"is_decoder": (True,), "tie_word_embeddings": (True,)}
-_EYES = {
+_VISION_DEFAULTS = {
     "image_size": 384,
     "patch_size": 16,
     "num_hidden_layers": 12,
@@ -52,12 +52,12 @@ def parts_of(checkpoint, files) -> CaptionerParts:
         ValueError: settings, tensors or files that do not fit.
     """
     checkpoint.check_settings({"tie_word_embeddings": (True,)})
-    text, eyes = checkpoint.part("text_config"), checkpoint.part("vision_config")
+    text, vision_part = checkpoint.part("text_config"), checkpoint.part("vision_config")
     text.check_settings(_KNOWN)
     # Pictures of one size have nothing to pad, although Salesforce's processors say so.
     kept = {name: value for name, value in files.preprocessing.items() if name != "do_pad"}
     files = files._replace(preprocessing=kept)
-    vision = _vision(eyes, files)
+    vision = _vision(vision_part, files)
     tensors = _whole(checkpoint)
     table = tensors.get(_TABLE)
     if table is None or table.ndim != 2:
@@ -89,16 +89,16 @@ def _whole(checkpoint):
     return tensors
 
 
-def _vision(eyes, files):
+def _vision(vision_part, files):
     """`VisionTransformerConfig` of the encoder."""
     try:
         return VisionTransformerConfig(
-            **common_sizes(eyes.path, eyes.settings, **_EYES),
-            intermediate_dim=eyes.setting("intermediate_size", int, 3072),
+            **common_sizes(vision_part.path, vision_part.settings, **_VISION_DEFAULTS),
+            intermediate_dim=vision_part.setting("intermediate_size", int, 3072),
             **pixel_normalization(files, BLIP),
         )
     except (TypeError, ValueError) as error:
-        raise eyes.refusal(str(error)) from error
+        raise vision_part.refusal(str(error)) from error
 
 
 def _ids(checkpoint, text, pieces, size):

@@ -20,25 +20,25 @@ def byte_pairs(start, end, pad):
     return {"vocabulary": {piece: id for id, piece in enumerate(pieces)}, "merges": merges}
 
 
-def sentence_pieces():
-    """A SentencePiece model with padding, as Gemma and T5 have it."""
+def sentence_pieces(size, **settings):
+    """A SentencePiece model."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TEXTS * 9),
         model_writer=model,
-        vocab_size=37,
+        vocab_size=size,
         hard_vocab_limit=False,
-        pad_id=0,
-        eos_id=1,
-        bos_id=2,
-        unk_id=3,
-        pad_piece="<pad>",
-        eos_piece="<eos>",
-        bos_piece="<bos>",
-        user_defined_symbols=["<image>", "<start_of_turn>", "<end_of_turn>"],
         minloglevel=2,
+        **settings,
     )
     return model.getvalue()
+
+
+def gemma_pieces():
+    ids = {"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3}
+    names = {"pad_piece": "<pad>", "eos_piece": "<eos>", "bos_piece": "<bos>"}
+    more = ["<image>", "<start_of_turn>", "<end_of_turn>"]
+    return sentence_pieces(37, **ids, **names, user_defined_symbols=more)
 
 
 def gpt2():
@@ -50,26 +50,14 @@ def gpt2():
 
 def llama():
     """Rotary positions, two heads for a key and a value."""
-    tokenizer = keras_hub.models.LlamaTokenizer(proto=_llama_proto())
+    tokenizer = keras_hub.models.LlamaTokenizer(proto=sentence_pieces(31))
     sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 2}
     sizes |= {"hidden_dim": 24, "intermediate_dim": 11}
     return _task("Llama", "CausalLM", tokenizer, sizes)
 
 
-def _llama_proto():
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS * 9),
-        model_writer=model,
-        vocab_size=31,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    return model.getvalue()
-
-
 def gemma():
-    tokenizer = keras_hub.models.GemmaTokenizer(proto=sentence_pieces())
+    tokenizer = keras_hub.models.GemmaTokenizer(proto=gemma_pieces())
     sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 1}
     sizes |= {"hidden_dim": 22, "intermediate_dim": 14, "head_dim": 6}
     return _task("Gemma", "CausalLM", tokenizer, sizes)
@@ -85,32 +73,16 @@ def bart():
 
 
 def t5():
-    tokenizer = keras_hub.models.T5Tokenizer(proto=_t5_proto())
+    ids = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+    proto = sentence_pieces(31, **ids, pad_piece="<pad>", eos_piece="</s>")
+    tokenizer = keras_hub.models.T5Tokenizer(proto=proto)
     sizes = {"num_layers": 2, "num_heads": 2, "hidden_dim": 14, "intermediate_dim": 11}
     lengths = {"encoder_sequence_length": 23, "decoder_sequence_length": LENGTH}
     return _task("T5", "Seq2SeqLM", tokenizer, sizes, **lengths)
 
 
-def _t5_proto():
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS * 9),
-        model_writer=model,
-        vocab_size=31,
-        hard_vocab_limit=False,
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
-        pad_piece="<pad>",
-        eos_piece="</s>",
-        minloglevel=2,
-    )
-    return model.getvalue()
-
-
 def pali_gemma():
-    tokenizer = keras_hub.models.PaliGemmaTokenizer(proto=sentence_pieces())
+    tokenizer = keras_hub.models.PaliGemmaTokenizer(proto=gemma_pieces())
     sizes = {"num_layers": 2, "num_query_heads": 4, "num_key_value_heads": 1}
     sizes |= {"hidden_dim": 22, "intermediate_dim": 14, "head_dim": 6, "image_size": 16}
     sizes |= {"vit_patch_size": 4, "vit_num_heads": 2, "vit_hidden_dim": 10, "vit_num_layers": 1}
