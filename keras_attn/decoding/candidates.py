@@ -18,20 +18,20 @@ class Candidates(NamedTuple):
     """The next tokens of N = B·K hypotheses.
 
     Attributes:
-        logits: float (N, V), of the model.
+        token_logits: float (N, V), of the model.
         mask: function of log-probabilities float32 (N, V) to the same, at most about DEAD where a
             constraint forbids; None: nothing is forbidden. PAD_ID and START_ID are never chosen.
         applies: bool, or bool scalar. Whether the mask may forbid anything at this step.
     """
 
-    logits: Any
+    token_logits: Any
     mask: Callable[[Any], Any] | None = None
     applies: Any = True
 
     @property
     def vocabulary(self):
         """V."""
-        return self.logits.shape[-1]
+        return self.token_logits.shape[-1]
 
     def best(self, count):
         """The best `count` (at most V) tokens of each hypothesis.
@@ -60,12 +60,12 @@ class Candidates(NamedTuple):
         return _without(ops.arange(self.vocabulary, dtype="int32"), self._masked())
 
     def _masked(self):
-        values = log_probabilities(self.logits)
+        values = log_probabilities(self.token_logits)
         return values if self.mask is None else self.mask(values)
 
     def _likeliest(self, count):
         """The greatest log-probabilities of the model and their tokens."""
-        logits = ops.cast(self.logits, "float32")
+        logits = ops.cast(self.token_logits, "float32")
         values, tokens = few_greatest(logits, count)
         total = ops.sum(ops.exp(logits - values[:, :1]), axis=-1, keepdims=True)
         return values - values[:, :1] - ops.log(total), tokens
