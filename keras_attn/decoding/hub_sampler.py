@@ -8,11 +8,11 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult, StepResult
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.constraints import Constraint
-from keras_attn.decoding.loop import Strategy, decode
+from keras_attn.decoding.loop import Strategy, check_strategy, decode
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
-RESERVED = 4
+RESERVED = END_ID + 1
 """Ids before those of keras-hub's tokens: PAD_ID, UNKNOWN_ID, START_ID and END_ID."""
 
 
@@ -24,9 +24,10 @@ class HubSampler:
     best answer, not with the last; `Beam(1)` equals `Greedy()`, which equals keras-hub's "greedy".
 
     Prompts of a batch may differ in length. A search begins after the shortest of them, and goes
-    through the rest of the others without choice or cost, so an answer is the same in any batch.
-    Only a length penalty counts these tokens, too; and a model that reads its prompt in both
-    directions, such as PaliGemma, wants prompts of one length, by any sampler.
+    through the rest of the others without choice or cost, so an answer is the same in any batch,
+    but for what `Sampling` draws. Only a length penalty counts these tokens, too; and a model that
+    reads its prompt in both directions, such as PaliGemma, wants prompts of one length, by any
+    sampler.
 
     Args:
         strategy: `Greedy()`, `Beam(...)`, `Sampling(...)`.
@@ -46,11 +47,7 @@ class HubSampler:
     """Of random numbers, as keras-hub's samplers have them on JAX: none."""
 
     def __init__(self, strategy: Strategy, constraints: Sequence[Constraint] = ()):
-        if not isinstance(strategy, Strategy):
-            raise ValueError(
-                "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
-                f"Received: {strategy!r}"
-            )
+        check_strategy(strategy)
         self.strategy, self.constraints = strategy, tuple(constraints)
 
     def __call__(

@@ -71,6 +71,11 @@ def _check(stepper, strategy, prefix):
             f"Expected a stepper with {', '.join(needed)}. "
             f"Received: a {type(stepper).__name__} without {', '.join(missing)}"
         )
+    check_strategy(strategy)
+
+
+def check_strategy(strategy):
+    """Raises ValueError for what is no strategy, such as a class in its place."""
     if not isinstance(strategy, Strategy):
         raise ValueError(
             "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "

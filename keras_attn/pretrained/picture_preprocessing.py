@@ -88,7 +88,7 @@ def picture_format(files, processor):
     if other := sorted(set(steps) - set(_STEPS)):
         raise refusal(path, f"{', '.join(other)} in {PREPROCESSING}, which is not known here")
     resample = chosen.get("resample", defaults.resample)
-    if resample not in _INTERPOLATIONS or isinstance(resample, bool):
+    if resample not in [*_INTERPOLATIONS] or isinstance(resample, bool):
         raise refusal(
             path, f"resample={resample!r} in {PREPROCESSING}, not 2 (bilinear) or 3 (bicubic)"
         )

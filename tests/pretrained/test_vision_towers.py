@@ -222,6 +222,7 @@ def test_sizes_of_pictures(changes, expected, tmp_path):
     [
         ({"resample": 1}, r"resample=1 in preprocessor_config\.json, not 2 \(bilinear\) or 3"),
         ({"resample": True}, r"resample=True"),
+        ({"resample": [3]}, r"resample=\[3\]"),
         ({"do_pad": True, "do_flip": 1}, r"do_flip, do_pad in preprocessor_config\.json"),
         ({"image_processor_type": "FlavaImageProcessor"}, r"'FlavaImageProcessor' in .*known: ViT"),
         ({"size": {"shortest_edge": 100}}, r"resized_edge >= 224 for 224x224"),
