@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "bpe_dropout": ["BPEDropout"],
         "bracket_text": ["bracket_text", "parse_tree", "parse_trees"],
         "byte_pair_tokenizer": ["BytePairTokenizer"],
+        "clip_tokenizer": ["ClipTokenizer"],
         "fact_json": ["facts_of", "parsed_facts"],
         "label_table": ["LabelTable"],
         "linearization": ["linearize", "tree_from"],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from keras_attn.contracts import PAD_ID, UNKNOWN_ID, WORD_MARK
 from keras_attn.lazy_tensorflow import tf, tf_text
-from keras_attn.text.byte_pair_tokenizer import SPACE
+from keras_attn.text.byte_pairs import SPACE
 from keras_attn.text.named_pieces import NamedPieces
 
 INSIDE = "##"

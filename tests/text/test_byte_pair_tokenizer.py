@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keras_attn.text import BytePairTokenizer
-from keras_attn.text.byte_pair_tokenizer import byte_alphabet
+from keras_attn.text.byte_pairs import byte_alphabet
 
 MERGES = [("Ġ", "a"), ("a", "a"), ("aa", "a"), ("'", "s"), ("Ġ", "Ġ"), ("1", "2")]
 HARD = [
