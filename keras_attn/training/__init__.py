@@ -12,6 +12,7 @@ from keras_attn.training.callbacks import (
     FiniteLoss,
     GenerationMetrics,
 )
+from keras_attn.training.contrastive_loss import ContrastiveLoss
 from keras_attn.training.devices import (
     jit_compile_for,
     precision_policy,

@@ -11,7 +11,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_attn.contracts import IMAGE, LOGITS, QUESTION, SOURCE, STORY, TAG_LOGITS, TOKENS
+from keras_attn.contracts import END_ID, IMAGE, LOGITS, QUESTION, SOURCE, STORY, TAG_LOGITS, TOKENS
 from keras_attn.layers import (
     AdditiveAttention,
     Affine,
@@ -33,6 +33,7 @@ from keras_attn.models import (
     Captioner,
     ConvSeq2Seq,
     DataToText,
+    DualEncoder,
     ImageClassifier,
     Parser,
     ProgressiveLanguageModel,
@@ -45,13 +46,20 @@ from keras_attn.models import (
     SpatialTransformerClassifier,
     StoryReader,
     TextClassifier,
+    TextEncoder,
     Transformer,
     TransformerCaptionDecoder,
     TransformerConfig,
     VisionTransformer,
     VisionTransformerConfig,
 )
-from keras_attn.training import ClippedAdam, LinearShare, ScheduledSampling, TokenCrossEntropy
+from keras_attn.training import (
+    ClippedAdam,
+    ContrastiveLoss,
+    LinearShare,
+    ScheduledSampling,
+    TokenCrossEntropy,
+)
 from keras_attn.training.model_file import read_model_file
 
 SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
@@ -82,6 +90,12 @@ def vision_captioner():
     """A captioner that is only Transformers."""
     decoder = TransformerCaptionDecoder(replace(SIZES, tied="decoder"))
     return Captioner(VisionTransformer(VISION), decoder, (6, 10))
+
+
+def dual_encoder():
+    """Pictures and texts by Transformers."""
+    text = TextEncoder(replace(SIZES, positions="learned", max_sequence_length=7))
+    return DualEncoder(VisionTransformer(VISION), text, (6, 10), 3)
 
 
 def parser():
@@ -130,6 +144,7 @@ MODELS = {
         output_dim=3,
         dropout=0.0,
     ),
+    "dual_encoder": dual_encoder,
     "parser": parser,
     "data_to_text": data_to_text,
     "captioner": recurrent_captioner,
@@ -183,6 +198,9 @@ def batch(model):
     inputs = {TOKENS: tokens}
     if IMAGE in signature:
         inputs[IMAGE] = random.integers(0, 256, (4, 6, 10, 3)).astype("uint8")
+        if isinstance(model, DualEncoder):
+            tokens[:, 2] = END_ID
+            return inputs, np.array([2, 3, 5, 2])
     else:
         words, facts = isinstance(model, Parser), isinstance(model, DataToText)
         shape = (4, 7, 3) if words else (4, 7, 7) if facts else (4, 7)
@@ -202,6 +220,7 @@ def write(folder):
         model.build(input_shape(name))
         loss = TokenCrossEntropy(0.1)
         loss = {LOGITS: loss, TAG_LOGITS: TokenCrossEntropy()} if name == "parser" else loss
+        loss = ContrastiveLoss() if name == "dual_encoder" else loss
         model.compile(ClippedAdam(10.0, clip_norm=0.1, epsilon=1.0), loss)
         model.optimizer.build(model.trainable_variables)
         model.save(folder / f"{name}.keras")

@@ -64,6 +64,7 @@ from keras_attn.models.conv_seq2seq.conv_seq2seq_decoder import ConvSeq2SeqDecod
 from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import ConvSeq2SeqEncoder
 from keras_attn.models.data_to_text.fact_encoder import FactEncoder
 from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder
+from keras_attn.models.dual_encoder.text_encoder import TextEncoder
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.memory.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
@@ -548,6 +549,12 @@ CASES = {
     "image_classifier": Case(
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),
+    ),
+    "text_encoder": Case(
+        lambda **k: TextEncoder(CAPTION_TRANSFORMER, **k),
+        ((2, 11),),
+        integers=((0, 13),),
+        scores=True,
     ),
     "text_classifier": Case(_text_classifier, ((2, 11),), integers=((0, 13),)),
     "progressive_language_model": Case(

@@ -1,10 +1,9 @@
 """Image classification models."""
 
 import keras
-from keras import ops
 
 from keras_attn.models.base_model import PictureClassifier
-from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.picture_vector import picture_vector, picture_width
 from keras_attn.ops.check_choice import check_sizes
 
 
@@ -49,20 +48,14 @@ class ImageClassifier(PictureClassifier):
     def build(self, images_shape):
         if not self.encoder.built:
             self.encoder.build(images_shape)
-        units = self.encoder.compute_output_shape(images_shape)[-1]
-        if isinstance(self.encoder, VisionTransformer):
-            units = self.encoder.config.pooled_dim
-        self.head.build((None, units))
+        self.head.build((None, picture_width(self.encoder, images_shape)))
 
     def float32_layers(self):
         """Layers that compute in float32 under any precision: that of the logits."""
         return [self.head]
 
     def call(self, images, training=None):
-        if isinstance(self.encoder, VisionTransformer):
-            return self.attention(images, training=training)[0]
-        grid = self.encoder(images, training=training)
-        return self.head(ops.mean(ops.cast(grid, "float32"), axis=(1, 2)))
+        return self.head(picture_vector(self.encoder, images, training))
 
     def attention(self, images, training=None):
         """Logits, and the attention weights of every block of a `VisionTransformer`.

@@ -1,0 +1,1 @@
+"""Pictures and texts as vectors of one space."""
