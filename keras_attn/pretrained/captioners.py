@@ -11,14 +11,13 @@ from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.pretrained import captioner_blip, captioner_gpt2
 from keras_attn.pretrained.checkpoint import Checkpoint
-from keras_attn.pretrained.files import read_checkpoint_files, read_settings
+from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.search import search_of
 from keras_attn.pretrained.tensors import converted
 from keras_attn.pretrained.translator_tensors import decoder_weights
 from keras_attn.pretrained.vision_transformer import assign, encoder_weights
 
 WHAT = "a captioner"
-PROCESSOR = "processor_config.json"
 CAPTIONERS = {
     captioner_gpt2.KIND: captioner_gpt2.parts_of,
     captioner_blip.KIND: captioner_blip.parts_of,
@@ -89,9 +88,6 @@ def load_captioner(source) -> PretrainedCaptioner:
     if not isinstance(kind, str) or kind not in CAPTIONERS:
         named = f"model_type {kind!r:.80}" if kind else "no model_type in config.json"
         raise checkpoint.refusal(f"{named}; known: {', '.join(CAPTIONERS)}")
-    if not files.preprocessing:  # As transformers 5 writes it for processors of two kinds.
-        own = read_settings(checkpoint.folder / PROCESSOR).get("image_processor")
-        files = files._replace(preprocessing=own if isinstance(own, dict) else {})
     parts = CAPTIONERS[kind](checkpoint, files)
     _check_pictures(checkpoint, parts)
     search, longest = search_of(checkpoint), _longest(checkpoint)

@@ -12,6 +12,7 @@ from keras_attn.torch_state_dict import read_state_dict
 from keras_attn.untrusted import naming_damage, read_arrays, read_json
 
 SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"
+_PROCESSOR = "processor_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 SHARDS = "model.safetensors.index.json"
 BESIDE = ("*.json", "*.spm", "*.model", "*.yml", "merges.txt", "vocab.txt")
@@ -26,7 +27,8 @@ class CheckpointFiles(NamedTuple):
         path: path of the file with the weights.
         tensors: name -> NumPy array, as in the file.
         settings: contents of config.json beside a file with torch names; {} without one.
-        preprocessing: likewise for preprocessor_config.json.
+        preprocessing: likewise for preprocessor_config.json, or for the image_processor in
+            processor_config.json.
     """
 
     path: Path
@@ -62,6 +64,9 @@ def read_checkpoint_files(source):
     settings, preprocessing = (
         read_settings(path.with_name(name)) for name in (SETTINGS, PREPROCESSING)
     )
+    if not preprocessing:  # As transformers 5 writes it for processors of pictures and texts.
+        own = read_settings(path.with_name(_PROCESSOR)).get("image_processor")
+        preprocessing = own if isinstance(own, dict) else {}
     return CheckpointFiles(path, tensors, settings, preprocessing)
 
 

@@ -6,8 +6,9 @@ from keras_attn.pretrained.vocabulary_files import (
     added_tokens,
     check_tokenizer,
     checked_ids,
-    file_of,
     ids_of,
+    listed_merges,
+    merges_of,
     names_of,
     object_in,
     special_ids,
@@ -15,7 +16,7 @@ from keras_attn.pretrained.vocabulary_files import (
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 
-VOCABULARY, MERGES = "vocab.json", "merges.txt"
+VOCABULARY = "vocab.json"
 _MODEL = {
     "type": ("BPE", None),
     "dropout": (None,),
@@ -68,19 +69,10 @@ def _from_whole(checkpoint):
     if settings.get("normalizer") is not None:
         raise checkpoint.refusal(f"a normalizer in {WHOLE}")
     pieces = checked_ids(object_in(model, "vocab"), path)
-    if not isinstance(model.get("merges"), list):
-        raise checkpoint.refusal(f"no list of merges in {WHOLE}")
-    merges = [tuple(each.split(" ") if isinstance(each, str) else each) for each in model["merges"]]
-    return pieces, merges, added_tokens(checkpoint, settings)
+    return pieces, listed_merges(checkpoint, model), added_tokens(checkpoint, settings)
 
 
 def _from_parts(checkpoint):
     """Likewise of vocab.json, merges.txt and, where there are any, added_tokens.json."""
     pieces = ids_of(checkpoint, VOCABULARY)
-    lines = file_of(checkpoint, MERGES).read_text(encoding="utf-8").split("\n")
-    merges = [
-        tuple(line.rstrip("\r").split(" "))
-        for place, line in enumerate(lines)
-        if line.strip() and not (place == 0 and line.startswith("#version"))
-    ]
-    return pieces, merges, special_ids(checkpoint, pieces, ("<|endoftext|>",))
+    return pieces, merges_of(checkpoint), special_ids(checkpoint, pieces, ("<|endoftext|>",))

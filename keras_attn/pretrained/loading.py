@@ -1,6 +1,7 @@
 """Any checkpoint that is known here."""
 
 from keras_attn.pretrained.captioners import CAPTIONERS, load_captioner
+from keras_attn.pretrained.dual_encoders import is_dual_encoder, load_dual_encoder
 from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.translator_sizes import KINDS
 from keras_attn.pretrained.translators import load_translator
@@ -16,7 +17,8 @@ def load(source, **choices):
 
     Returns:
         `Translator` for Marian, M2M-100, NLLB, mBART-50, T5 and flan-T5; `PretrainedCaptioner` for
-        captioners; `ImageClassifier` for Vision Transformers.
+        captioners; `PretrainedDualEncoder` for CLIP with both its towers, unless a choice such as
+        num_classes asks for a classifier; `ImageClassifier` for Vision Transformers.
 
     Raises:
         ImportError, OSError, ValueError: as those.
@@ -30,6 +32,8 @@ def load(source, **choices):
         return load_captioner(files, **choices)
     if is_translator(files):
         return load_translator(files, **choices)
+    if is_dual_encoder(files) and not choices:
+        return load_dual_encoder(files)
     return load_image_classifier(files, **choices)
 
 

@@ -18,6 +18,7 @@ from keras_attn.pretrained.vision_settings import check_known, common_sizes, nor
 
 TOWER, TEXT = "vision_model.", "text_model."
 _PATCHES = "embeddings.patch_embedding.weight"
+_NUMBERS = "embeddings.position_ids"
 _BETWEEN = ("visual_projection.weight", "text_projection.weight", "logit_scale", "logit_bias")
 """What relates pictures to texts."""
 _CLIP, _SIGLIP = ("clip", "clip_vision_model"), ("siglip", "siglip_vision_model")
@@ -38,7 +39,7 @@ def vision_tensors(files):
     """The tensors of the vision tower, without the text tower and what relates the two.
 
     Raises:
-        ValueError: numbers of positions, which old files hold, other than 0, 1, 2…
+        ValueError: see `without_numbers`.
     """
     tensors = dict(files.tensors)
     if f"{TOWER}{_PATCHES}" in tensors:
@@ -47,11 +48,20 @@ def vision_tensors(files):
             for name, array in tensors.items()
             if not name.startswith(TEXT) and name not in _BETWEEN
         }
-    for name in ("embeddings.position_ids", f"{TOWER}embeddings.position_ids"):
-        numbers = tensors.pop(name, None)
-        if numbers is not None and not np.array_equal(numbers, np.arange(numbers.size)[None]):
-            raise refusal(files.path, f"{name} other than 0, 1, 2…")
-    return tensors
+    return without_numbers(files.path, tensors)
+
+
+def without_numbers(path, tensors):
+    """The tensors without the numbers of positions, which old files hold.
+
+    Raises:
+        ValueError: numbers other than 0, 1, 2…
+    """
+    numbers = {name: array for name, array in tensors.items() if name.endswith(_NUMBERS)}
+    for name, array in numbers.items():
+        if not np.array_equal(array, np.arange(array.size)[None]):
+            raise refusal(path, f"{name} other than 0, 1, 2…")
+    return {name: array for name, array in tensors.items() if name not in numbers}
 
 
 def sizes(files, choices):
@@ -119,7 +129,7 @@ def plan(files, config):
     if config.normalize_embeddings:
         yield from torch_norm(f"{root}pre_layrnorm", "first_norm", units)
     for n in range(config.num_layers):
-        yield from _block(f"{root}encoder.layers.{n}", f"block_{n}", config)
+        yield from block(f"{root}encoder.layers.{n}", f"block_{n}", config)
     yield from torch_norm(f"{root}post_layernorm", "last_norm", units)
     if config.pooling == ATTENTION:
         yield from _pooling(f"{root}head", config)
@@ -131,7 +141,14 @@ def _position_table(name, config, before):
     return PlannedTensor(name, planned.shape[1:], lambda array: planned.parts(array[None]))
 
 
-def _block(start, part, config):
+def block(start, part, config):
+    """The tensors of a block of either tower, under the names of `block_weights`.
+
+    Args:
+        start: what stands before their names in the file.
+        part: what stands before the project's names.
+        config: has hidden_dim and intermediate_dim.
+    """
     units = config.hidden_dim
     for name in ("query", "key", "value"):
         projection = f"{start}.self_attn.{name[0]}_proj"

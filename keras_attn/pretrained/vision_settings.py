@@ -4,7 +4,7 @@ from keras_attn.layers.feed_forward import GELU, GELU_TANH, QUICK_GELU, RELU
 from keras_attn.models.vision_transformer.vision_transformer_config import SILU
 from keras_attn.pretrained.files import PREPROCESSING, SETTINGS
 from keras_attn.pretrained.picture_preprocessing import pixel_normalization
-from keras_attn.pretrained.tensors import refusal
+from keras_attn.pretrained.tensors import VISION, refusal
 
 ACTIVATIONS = {
     "gelu": GELU,
@@ -35,13 +35,14 @@ _KNOWN = frozenset(f"{_SIZES} {_TRAINING} {_ANY_MODEL}".split())
 """Settings that are read, or that change no answer of a vision model."""
 
 
-def check_known(path, settings, more=()):
+def check_known(path, settings, more=(), model=VISION):
     """Raises ValueError for settings that may change what a model computes and are not known.
 
     Args:
         path: of the weights, for the message.
         settings: dict.
         more: names that this kind of model knows besides those of all.
+        model: what it is, for the message.
     """
     unknown = sorted(
         name
@@ -50,7 +51,7 @@ def check_known(path, settings, more=()):
     )
     if unknown:
         named = ", ".join(f"{name}={settings[name]!r:.40}" for name in unknown)
-        raise refusal(path, f"{named} in {SETTINGS}, which is not known here")
+        raise refusal(path, f"{named} in {SETTINGS}, which is not known here", model)
 
 
 def common_sizes(path, settings, **defaults):

@@ -205,11 +205,12 @@ def encoder_weights(encoder):
         named["representation/kernel"] = encoder.representation.kernel
         named["representation/bias"] = encoder.representation.bias
     for n, block in enumerate(encoder.blocks):
-        named |= {f"block_{n}/{name}": weight for name, weight in _block_weights(block).items()}
+        named |= {f"block_{n}/{name}": weight for name, weight in block_weights(block).items()}
     return named
 
 
-def _block_weights(block):
+def block_weights(block):
+    """name -> variable of all weights of a `TransformerEncoderBlock`."""
     named = _sublayer_weights(block.attention, block.feed_forward)
     for name, residual in zip(("attention_norm", "feed_norm"), block.residuals):
         named[f"{name}/scale"] = residual.normalization.gamma

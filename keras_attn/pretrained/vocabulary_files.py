@@ -6,7 +6,7 @@ from pathlib import Path
 from keras_attn.pretrained.files import read_settings
 from keras_attn.untrusted import naming_damage
 
-WHOLE = "tokenizer.json"
+WHOLE, MERGES = "tokenizer.json", "merges.txt"
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 
@@ -88,6 +88,31 @@ def check_tokenizer(checkpoint, what, settings, known):
         if value not in values:
             where = os.fspath(checkpoint.folder / WHOLE)
             raise checkpoint.refusal(f"{name}={value!r:.80} of the {what} in {where!r}")
+
+
+def listed_merges(checkpoint, model) -> list[tuple[str, ...]]:
+    """The merges of the model in tokenizer.json, a dict.
+
+    Raises:
+        ValueError: no list of them.
+    """
+    if not isinstance(model.get("merges"), list):
+        raise checkpoint.refusal(f"no list of merges in {WHOLE}")
+    return [tuple(each.split(" ") if isinstance(each, str) else each) for each in model["merges"]]
+
+
+def merges_of(checkpoint) -> list[tuple[str, ...]]:
+    """The merges in merges.txt.
+
+    Raises:
+        ValueError: no such file.
+    """
+    lines = file_of(checkpoint, MERGES).read_text(encoding="utf-8").split("\n")
+    return [
+        tuple(line.rstrip("\r").split(" "))
+        for place, line in enumerate(lines)
+        if line.strip() and not (place == 0 and line.startswith("#version"))
+    ]
 
 
 def added_tokens(checkpoint, settings) -> dict[str, int]:
