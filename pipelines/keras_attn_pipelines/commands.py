@@ -217,6 +217,12 @@ class Evaluate:
         default=None,
         metavar="NAME",
     )
+    clip: str | None = option(
+        "captions of pictures: CLIP that judges them too, a folder or OWNER/MODEL of the Hugging "
+        "Face hub",
+        default=None,
+        metavar="CHECKPOINT",
+    )
     recipe: str | None = option("recipe file, for a SavedModel of your own recipe", default=None)
     json: str | None = option(
         "also write all results, answers included, to this file", default=None
@@ -246,7 +252,7 @@ class Evaluate:
 
         given = {key: getattr(self, key) for key in ("beam_width", "precision", "max_pixels")}
         given = {key: value for key, value in given.items() if value is not None}
-        scored = {"metric_tokenization": self.metric_tokenization}
+        scored = {"metric_tokenization": self.metric_tokenization, "clip": self.clip}
         if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
             return evaluate(Run(path), self.data, self.split, **given, **scored)
         if given:

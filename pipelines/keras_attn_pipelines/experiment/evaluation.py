@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,7 @@ class Evaluation:
         split: name of the split.
         errors: records that could not be read.
         trained: which epoch of the model's training was kept, and how far it got; '' if unknown.
+        clip: name of the CLIP that judged the answers; None where none did.
     """
 
     scores: Mapping[str, float]
@@ -58,6 +60,7 @@ class Evaluation:
     split: str = ""
     errors: Sequence[str] = ()
     trained: str = ""
+    clip: str | None = None
 
     def table(self) -> str:
         """The metrics as a Markdown table, then how they were computed."""
@@ -86,7 +89,8 @@ class Evaluation:
         """Command-line flags that reproduce it, apart from data and split."""
         beam, tokenization = self.beam_width, self.metric_tokenization
         flags = "" if beam is None else f" --beam-width {beam}"
-        return flags + (f" --metric-tokenization {tokenization}" if tokenization else "")
+        flags += f" --metric-tokenization {tokenization}" if tokenization else ""
+        return flags + (f" --clip {shlex.quote(self.clip)}" if self.clip else "")
 
 
 def best_texts(answers: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -14,6 +14,7 @@ from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import read_split
+from keras_attn_pipelines.runs.clip_judge import ClipJudge
 from keras_attn_pipelines.runs.description import KEPT
 from keras_attn_pipelines.runs.measured import evaluation_key, load_evaluation, save_evaluation
 from keras_attn_pipelines.runs.run import Run
@@ -32,6 +33,7 @@ def evaluate(
     max_pixels: int | None = None,
     metric_tokenization: str | None = None,
     reuse: bool = False,
+    clip: str | None = None,
 ) -> Evaluation:
     """Answers every record of a split with the run's service and scores the answers.
 
@@ -45,18 +47,19 @@ def evaluate(
         max_pixels: int, or None for the default; see `PictureFormat`.
         metric_tokenization: a value of the task's field of this name, or None for that of training.
         reuse: whether scores of an earlier evaluation with equal weights, records and settings will
-            do, without its answers.
+            do, without its answers; not with a clip.
+        clip: CLIP that judges captions: a folder of its checkpoint, or its name on the Hugging Face
+            hub; None for no such scores.
 
     Returns:
         `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
 
     Raises:
-        ValueError: bad data, an unknown or empty split, or a task whose metrics have no such
-            tokenization.
+        ValueError: bad data, an unknown or empty split, a task whose metrics have no such
+            tokenization, or a clip for other answers than captions or that cannot be read.
     """
-    evaluations = evaluate_splits(
-        run, data, [split], beam_width, batch, precision, max_pixels, metric_tokenization, reuse
-    )
+    settings = (beam_width, batch, precision, max_pixels, metric_tokenization, reuse, clip)
+    evaluations = evaluate_splits(run, data, [split], *settings)
     return evaluations[split]
 
 
@@ -70,6 +73,7 @@ def evaluate_splits(
     max_pixels: int | None = None,
     metric_tokenization: str | None = None,
     reuse: bool = False,
+    clip: str | None = None,
 ) -> dict[str, Evaluation]:
     """`evaluate` on several splits, for which the search is traced once.
 
@@ -78,12 +82,13 @@ def evaluate_splits(
     """
     experiment = _tokenized(run.experiment(), metric_tokenization)
     settings = {"beam": beam_width, "precision": precision, "max_pixels": max_pixels}
+    judge = ClipJudge.of(experiment, clip, max_pixels)
     evaluations, service = {}, None
     for split in splits:
         with Progress("reading data"):
             records = read_split(experiment.source, data, split)
         key = evaluation_key(run, records, split, {**settings, "tokenization": metric_tokenization})
-        if reuse and (known := load_evaluation(run, key)):
+        if reuse and judge is None and (known := load_evaluation(run, key)):
             evaluations[split] = replace(known, data=str(data))
             continue
         if service is None:
@@ -93,10 +98,11 @@ def evaluate_splits(
         evaluation = answered.evaluation(
             experiment.work, service.vocabularies, service.metadata(), data, split
         )
-        evaluations[split] = replace(
+        evaluation = replace(
             evaluation, metric_tokenization=metric_tokenization, trained=trained_line(run)
         )
-        save_evaluation(run, key, evaluations[split])
+        save_evaluation(run, key, evaluation)
+        evaluations[split] = answered.judged(experiment.work, evaluation, judge, batch)
     return evaluations
 
 
@@ -114,6 +120,7 @@ def evaluate_saved(
     batch: int = 32,
     recipe: Experiment | None = None,
     metric_tokenization: str | None = None,
+    clip: str | None = None,
 ) -> Evaluation:
     """Like `evaluate`, for a SavedModel: its graph answers, with the search it was exported with.
 
@@ -124,13 +131,15 @@ def evaluate_saved(
         batch: int. Batch size.
         recipe: experiment of the user's recipe file, if it defines any parts.
         metric_tokenization: as in `evaluate`.
+        clip: as in `evaluate`.
 
     Returns:
         `Evaluation`.
 
     Raises:
         ValueError: no SavedModel there, or one that was not exported from a run; bad data, an
-            unknown or empty split, or a task whose metrics have no such tokenization.
+            unknown or empty split, a task whose metrics have no such tokenization, or a clip for
+            other answers than captions or that cannot be read.
     """
     saved = SavedDescription.read(folder)
     experiment = _tokenized(saved.experiment(recipe), metric_tokenization)
@@ -139,6 +148,7 @@ def evaluate_saved(
         raise ValueError(
             f"Expected a beam_width in the metadata of {saved.version}. Received: none"
         )
+    judge = ClipJudge.of(experiment, clip)
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
     check_finite(getattr(loaded, "model_variables", ()), saved.version)
@@ -147,7 +157,8 @@ def evaluate_saved(
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.work, records, signature, split, batch)
     evaluation = answered.evaluation(experiment.work, vocabularies, saved.metadata, data, split)
-    return replace(evaluation, trained=str(saved.metadata.get(KEPT, "")))
+    evaluation = replace(evaluation, trained=str(saved.metadata.get(KEPT, "")))
+    return answered.judged(experiment.work, evaluation, judge, batch)
 
 
 def _tokenized(experiment: Experiment, metric_tokenization: str | None) -> Experiment:
@@ -192,3 +203,9 @@ class _Answers:
         with Progress("scoring answers"):
             evaluation = work.evaluation(self.records, self.answers, vocabularies, metadata)
         return replace(evaluation, data=str(data), split=split, errors=self.errors)
+
+    def judged(self, work, evaluation: Evaluation, judge: ClipJudge | None, batch) -> Evaluation:
+        """The evaluation with a judge's scores, if there is one."""
+        if judge is None:
+            return evaluation
+        return judge.judged(evaluation, work, self.records, self.answers, batch)
