@@ -23,6 +23,8 @@ SENTENCES = "sentences"
 before punctuation; earlier versions do not say."""
 SCORE_UNIT = "score_unit"
 """Key of the metadata of an exported model: what SCORE is measured in, if not in nats."""
+WITHOUT_VIEWS = "without_views"
+"""Key of the metadata of an exported model that declares no views: what to do to have some."""
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
@@ -153,6 +155,9 @@ target token t − 1 (START_ID for 0) and predicts token t."""
 CROSS_WEIGHTS = "cross_weights"
 """Answer key of `attention` and `align`: float32 (B, N, H, T, S), attention of the decoder to the
 source; of a captioner (B, N, H, T, grid height, grid width)."""
+PROMPT_WEIGHTS = "prompt_weights"
+"""Answer key of `explain` of a keras-hub model that reads pictures: float32 (B, N, H, T, S), its
+attention to the prompt, beside CROSS_WEIGHTS to the picture."""
 TOKEN_SCORES = "token_scores"
 """Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
 the signature `score`: float32 (B, T)."""
