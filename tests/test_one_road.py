@@ -29,7 +29,7 @@ DOORS = {
     "saved_model.py": {"SOURCE", "TARGET"},  # The two texts of `align`.
 }
 """What modules at the door know besides: what is asked, and which views earlier exports had."""
-NEWER = {"CONTRIBUTION_VIEWS", "CROP_VIEWS"}
+NEWER = {"CONTRIBUTION_VIEWS", "CROP_VIEWS", "TRACED_VIEWS"}
 """Views of outputs that exports without declared views do not have."""
 MODULES = sorted(
     path

@@ -10,6 +10,7 @@ from keras_attn.contracts import (
     ENCODER_WEIGHTS,
     END_ID,
     ERROR,
+    IMAGE,
     LOGITS,
     PAD_ID,
     SCORE,
@@ -20,6 +21,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKEN_SCORES,
     TOKENS,
+    TRACED_WEIGHTS,
     WEIGHTS,
 )
 from keras_attn.decoding.maximum_length import MaximumLength
@@ -100,6 +102,7 @@ class GenerationService(Service):
     - `shown_weights` says what its WEIGHTS are: the signature `align`.
     - `grid`, (height, width), is the shape of the places that it attends to, of more than these
       the last.
+    - `traces` says whether `traced(pictures, weights)` traces attention to a picture's patches.
 
     Args:
         model: Keras model.
@@ -121,6 +124,8 @@ class GenerationService(Service):
         super().__init__(model, vocabularies, (*views, *reader.notes))
         attends = getattr(model, "attends", ())
         lacking = {key for kind, key in KINDS.items() if kind not in attends}
+        self.traces = getattr(model, "traces", False)
+        lacking |= set() if self.traces else {TRACED_WEIGHTS}
         self.views = tuple(view for view in self.views if not view.names(OUTPUT) & lacking)
         self.reader, self.writer, self.strategy = reader, writer, strategy
         self.length, self.target, self.attends = length, target, attends
@@ -205,7 +210,7 @@ class GenerationService(Service):
 
         Returns:
             dict: TEXT string (B,), the best answer; ENCODER_WEIGHTS, DECODER_WEIGHTS and
-            CROSS_WEIGHTS, see `contracts`, 0 for a padding query, as far as the model has them;
+            CROSS_WEIGHTS, and TRACED_WEIGHTS, 0 for a padding query, as far as the model has them;
             ANSWER_PIECES string (B, T), of texts SOURCE_PIECES string (B, S), ERROR string (B,).
         """
         read = self.reader.read(*inputs)
@@ -219,6 +224,11 @@ class GenerationService(Service):
             weights = tf.stack(getattr(maps, kind), axis=1)
             weights = tf.where(asking[:, None, None, :, None], weights, 0.0)
             answer[KINDS[kind]] = self._on_the_grid(weights) if kind == "cross" else weights
+        if self.traces:
+            last = tf.reduce_mean(maps.cross[-1], axis=1)
+            traced = self.model.traced(read.features[IMAGE], last)
+            traced = tf.where((targets != PAD_ID)[..., None], traced, 0.0)
+            answer[TRACED_WEIGHTS] = self._on_the_grid(traced)
         written = self.writer.write(targets[:, None], read, self.model, context)
         return {
             **answer,

@@ -557,7 +557,8 @@ class Explain:
         "file to write: .png, .svg or .pdf; .html: an interactive page", metavar="FILE"
     )
     heads: str | None = option(
-        "another view: encoder, decoder or cross for every layer and head (captioners: cross); "
+        "another view: encoder, decoder or cross for every layer and head (captioners: cross, or "
+        "rollout for what each word saw through a Vision Transformer); "
         "attention for a text classifier's weights; links for which fact follows which (models of "
         "facts); or a name that your own declares",
         default=None,

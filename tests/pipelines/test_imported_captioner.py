@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.contracts import CAPTION, CROSS_WEIGHTS, ERROR, IMAGE, SCORE, TEXT, WEIGHTS
+from keras_attn.contracts import (
+    CAPTION,
+    CROSS_WEIGHTS,
+    ERROR,
+    IMAGE,
+    SCORE,
+    TEXT,
+    TRACED_WEIGHTS,
+    WEIGHTS,
+)
 from keras_attn.saved.c_model import CModel
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
@@ -58,7 +67,10 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     assert explained[WEIGHTS].shape[-2:] == CASES[case]
     seen = explained[WEIGHTS].sum(axis=(-2, -1))
     assert 0 < seen.max() < 1  # The rest is the class token's.
-    heads = model.outputs("attention", {IMAGE: pictures[:2]})[CROSS_WEIGHTS]
+    attended = model.outputs("attention", {IMAGE: pictures[:2]})
+    heads, traced = attended[CROSS_WEIGHTS], attended[TRACED_WEIGHTS]
+    assert traced.shape == heads[:, 0, 0].shape
+    assert 0 < traced.sum(axis=(-2, -1))[:, 0].max() < 1
     expected = arrays["cross_weights"][:, 0, :, 0, -np.prod(CASES[case]) :]
     np.testing.assert_allclose(
         heads[0, :, :, 0].reshape(expected.shape), expected, rtol=1e-5, atol=1e-4
@@ -71,7 +83,9 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     (tmp_path / "dog.png").write_bytes(pictures[0])
     figure = tmp_path / "figure.png"
     command = ["explain", str(tmp_path / "model"), str(tmp_path / "dog.png")]
-    assert main([*command, "--out", str(figure)]) == 0 and figure.stat().st_size > 1000
+    for more in ([], ["--heads", "rollout"]):
+        assert main([*command, "--out", str(figure), *more]) == 0
+        assert figure.stat().st_size > 1000
 
 
 def test_it_is_a_run_as_any(imported, tmp_path, capsys):

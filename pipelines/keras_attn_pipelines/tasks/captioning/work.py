@@ -122,7 +122,7 @@ class CaptioningWork:
             self.task.search.strategy(beam_width, n_best),
             AnswerLength(longest),
             vocabularies,
-            views.CAPTION_VIEWS,
+            (*views.CAPTION_VIEWS, *views.TRACED_VIEWS),
             target=CAPTION,
         )
 
