@@ -23,6 +23,8 @@ SENTENCES = "sentences"
 before punctuation; earlier versions do not say."""
 SCORE_UNIT = "score_unit"
 """Key of the metadata of an exported model: what SCORE is measured in, if not in nats."""
+WITHOUT_VIEWS = "without_views"
+"""Key of the metadata of an exported model that declares no views: what to do to have some."""
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
@@ -153,6 +155,13 @@ target token t − 1 (START_ID for 0) and predicts token t."""
 CROSS_WEIGHTS = "cross_weights"
 """Answer key of `attention` and `align`: float32 (B, N, H, T, S), attention of the decoder to the
 source; of a captioner (B, N, H, T, grid height, grid width)."""
+TRACED_WEIGHTS = "traced_weights"
+"""Answer key of `attention` of a captioner behind a Vision Transformer: float32 (B, T, grid height,
+grid width), the last layer's CROSS_WEIGHTS, mean over heads and class token included, traced to the
+patches by attention rollout."""
+PROMPT_WEIGHTS = "prompt_weights"
+"""Answer key of `explain` of a keras-hub model that reads pictures: float32 (B, N, H, T, S), its
+attention to the prompt, beside CROSS_WEIGHTS to the picture."""
 TOKEN_SCORES = "token_scores"
 """Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
 the signature `score`: float32 (B, T)."""

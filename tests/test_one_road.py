@@ -16,7 +16,7 @@ LIBRARY, PIPELINES = (
 )
 GENERIC = {
     *("ERROR", "IMAGE", "LABELS", "LABEL_SCORES", "SCORE", "TERMS", "TEXT"),  # Of every answer.
-    "SCORE_UNIT",
+    *("SCORE_UNIT", "WITHOUT_VIEWS"),
     *("END_ID", "END_PIECE", "PAD_ID", "PLANNING_PIECE", "START_PIECE", "WORD_MARK"),
     *("METADATA_FILE", "PICTURE_SUFFIXES", "SENTENCES"),
 }
@@ -29,7 +29,7 @@ DOORS = {
     "saved_model.py": {"SOURCE", "TARGET"},  # The two texts of `align`.
 }
 """What modules at the door know besides: what is asked, and which views earlier exports had."""
-NEWER = {"CONTRIBUTION_VIEWS", "CROP_VIEWS"}
+NEWER = {"CONTRIBUTION_VIEWS", "CROP_VIEWS", "TRACED_VIEWS"}
 """Views of outputs that exports without declared views do not have."""
 MODULES = sorted(
     path

@@ -13,6 +13,7 @@ from keras_attn.decoding.constraints import (
 )
 from keras_attn.decoding.exhaustive import Exhaustive
 from keras_attn.decoding.greedy import Greedy
+from keras_attn.decoding.hub_attention import HubAttention, hub_attention
 from keras_attn.decoding.hub_sampler import HubAnswers, HubSampler
 from keras_attn.decoding.length_penalty import length_penalty
 from keras_attn.decoding.loop import Strategy, decode

@@ -16,6 +16,7 @@ from keras_attn.pretrained.search import search_of
 from keras_attn.pretrained.tensors import converted
 from keras_attn.pretrained.translator_tensors import decoder_weights
 from keras_attn.pretrained.vision_transformer import assign, encoder_weights
+from keras_attn.text.prompt_ids import prompt_ids
 
 WHAT = "a captioner"
 CAPTIONERS = {
@@ -23,8 +24,8 @@ CAPTIONERS = {
     captioner_blip.KIND: captioner_blip.parts_of,
 }
 """Functions that read the parts of a captioner, by model_type."""
-_LONGEST = 20
-"""Longest caption that `generate` of transformers makes by default, its start included."""
+_NEW = 20
+"""`max_new_tokens` that `generate` of transformers has by default."""
 
 
 class PretrainedCaptioner(NamedTuple):
@@ -36,9 +37,10 @@ class PretrainedCaptioner(NamedTuple):
         picture_format: `PictureFormat`. How pictures are resized.
         search: dict of `beam_width`, `length_alpha` and `early_stopping`, as the checkpoint has
             them, for `Beam(..., normalization="average")`.
-        longest: int. Maximum number of pieces of a caption, its end included.
+        longest: int. Maximum number of pieces of a caption, its prompt and its end included.
         kind: str. The checkpoint's model_type.
         rows: int (V,). The checkpoint's id of each id.
+        prompt: what every caption begins with, or "".
     """
 
     model: Captioner
@@ -48,9 +50,10 @@ class PretrainedCaptioner(NamedTuple):
     longest: int
     kind: str
     rows: np.ndarray
+    prompt: str = ""
 
 
-def load_captioner(source) -> PretrainedCaptioner:
+def load_captioner(source, prompt: str = "") -> PretrainedCaptioner:
     """A `Captioner` with the weights and the tokenizer of a pretrained one.
 
     Of transformers, VisionEncoderDecoderModel with ViT or DeiT as its encoder and GPT-2 as its
@@ -62,11 +65,13 @@ def load_captioner(source) -> PretrainedCaptioner:
     The decoder attends to the class token of the encoder, too, see `VisionSequence`. A projection
     between the two is multiplied into the kernels that read it, which changes no result. Ids are
     put into this project's order; an id with several roles has several here, and is said in its
-    last one, END_ID if it ends texts. Captions have no prompts.
+    last one, END_ID if it ends texts.
 
     Args:
         source: folder, file of weights in one, or the name of a model on the Hugging Face hub, see
             `read_checkpoint_files`.
+        prompt: what every caption shall begin with, such as "a photography of"; its pieces are a
+            prefix of the search, see `prompt_ids` and `decode`.
 
     Returns:
         `PretrainedCaptioner`.
@@ -75,7 +80,7 @@ def load_captioner(source) -> PretrainedCaptioner:
         ImportError: safetensors or huggingface_hub is needed but not installed.
         OSError: a hub name that could not be downloaded.
         ValueError: a damaged file, another model, missing tensors or vocabularies, parts that do
-            not fit each other.
+            not fit each other, a prompt as `prompt_ids`.
 
     Example:
         >>> name = "nlpconnect/vit-gpt2-image-captioning"
@@ -90,16 +95,18 @@ def load_captioner(source) -> PretrainedCaptioner:
         raise checkpoint.refusal(f"{named}; known: {', '.join(CAPTIONERS)}")
     parts = CAPTIONERS[kind](checkpoint, files)
     _check_pictures(checkpoint, parts)
-    search, longest = search_of(checkpoint), _longest(checkpoint)
+    search = search_of(checkpoint)
+    given = len(prompt_ids(parts.tokenizer, prompt))
+    longest = min(_longest(checkpoint, given), parts.decoder.max_sequence_length)
+    prompt_ids(parts.tokenizer, prompt, longest)
     arrays = _projected(converted(checkpoint.path, parts.tensors, parts.plan, WHAT))
     model = captioner_of(parts.vision, parts.decoder)
     assign(encoder_weights(model.encoder.encoder), arrays)
     for name, variable in decoder_weights(model.decoder.decoder).items():
         if variable is not None:
             variable.assign(np.reshape(arrays[name], variable.shape))
-    longest = min(longest, parts.decoder.max_sequence_length)
     return PretrainedCaptioner(
-        model, parts.tokenizer, parts.pictures, search, longest, kind, parts.ids.rows
+        model, parts.tokenizer, parts.pictures, search, longest, kind, parts.ids.rows, prompt
     )
 
 
@@ -138,10 +145,15 @@ def _projected(arrays):
     return projected
 
 
-def _longest(checkpoint):
-    """Maximum number of pieces of a caption, its end included."""
-    most = checkpoint.search("max_new_tokens")
-    most = checkpoint.search("max_length", _LONGEST) - 1 if most is None else most
-    if type(most) is not int or most < 1:
-        raise checkpoint.refusal(f"max_length or max_new_tokens for {most!r} pieces")
-    return most
+def _longest(checkpoint, given):
+    """Maximum number of pieces of a caption, its end and the `given` ones of its prompt included.
+
+    `max_length` of transformers counts the prompt and the start, `max_new_tokens` neither.
+    """
+    new, most = checkpoint.search("max_new_tokens"), checkpoint.search("max_length")
+    if new is None and most is None:
+        new = _NEW
+    count = most if new is None else new
+    if type(count) is not int or count < (2 if new is None else 1):
+        raise checkpoint.refusal(f"max_length or max_new_tokens of {count!r}")
+    return count - 1 if new is None else count + given

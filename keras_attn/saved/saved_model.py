@@ -17,6 +17,7 @@ from keras_attn.contracts import (
     TARGET,
     TERMS,
     TEXT,
+    WITHOUT_VIEWS,
 )
 from keras_attn.extras import extra
 from keras_attn.lazy_tensorflow import tf
@@ -318,9 +319,11 @@ class Saved(Predictor):
 
     def _check_views(self):
         if not self.views:
+            way_out = self.metadata.get(WITHOUT_VIEWS)
             raise ValueError(
                 "Expected a SavedModel with views of where it looked. "
                 f"Received: {self.folder}, which declares none"
+                f"{f'; {way_out}' if isinstance(way_out, str) else ''}"
             )
 
     def _view(self, heads, word, layer):

@@ -23,7 +23,8 @@ KINDS = {
 class FunctionService(Service):
     """A Keras model behind a function from strings to named answers.
 
-    The signature `explain` is the function; `serving_default` returns some of its answers.
+    The signature `explain` is the function, or another of the same inputs; `serving_default`
+    returns some of the function's answers.
 
     Args:
         model: built Keras model.
@@ -36,6 +37,7 @@ class FunctionService(Service):
             what `explain` draws.
         examples: bytes that can be answered, by the name of an input; b"a" for others.
         notes: further metadata of JSON types, such as SCORE_UNIT.
+        explained: function of the signature `explain`, of the same inputs; None: `function`.
 
     Raises:
         ValueError: a function without positional parameters, or with others; no names as `served`;
@@ -59,6 +61,7 @@ class FunctionService(Service):
         views=(),
         examples: Mapping[str, bytes] | None = None,
         notes: Mapping[str, Any] | None = None,
+        explained: Callable[..., Mapping[str, Any]] | None = None,
     ):
         super().__init__(model, vocabularies, views)
         parameters = inspect.signature(function).parameters
@@ -74,6 +77,7 @@ class FunctionService(Service):
                 f"Expected examples of {', '.join(parameters)}. Received: {', '.join(unknown)}"
             )
         self._function, self._served = function, (*served, ERROR)
+        self._explained = function if explained is None else explained
         self._examples, self._notes = dict(examples or {}), dict(notes or {})
 
     @property
@@ -90,9 +94,10 @@ class FunctionService(Service):
     def metadata(self):
         return self._notes
 
+    @accepts_empty_batch
     def answer(self, *inputs):
         """The answers of `serving_default` to strings (B,), one tensor for each input."""
-        answer = self.explain(*inputs)
+        answer = _named(self._function(*inputs))
         if missing := [name for name in self._served if name not in answer]:
             raise ValueError(
                 f"Expected answers {', '.join(self._served)}. Received: none named {missing[0]!r}"
@@ -102,13 +107,17 @@ class FunctionService(Service):
     @accepts_empty_batch
     def explain(self, *inputs):
         """All answers to strings (B,), one tensor for each input."""
-        answer = self._function(*inputs)
-        if not isinstance(answer, Mapping) or ERROR not in answer:
-            raise ValueError(
-                f"Expected a dict of tensors from the function, {ERROR!r} among them. "
-                f"Received: {answer!r:.80}"
-            )
-        return {name: _checked(name, value) for name, value in answer.items()}
+        return _named(self._explained(*inputs))
+
+
+def _named(answer):
+    """A function's answers as tensors by name."""
+    if not isinstance(answer, Mapping) or ERROR not in answer:
+        raise ValueError(
+            f"Expected a dict of tensors from the function, {ERROR!r} among them. "
+            f"Received: {answer!r:.80}"
+        )
+    return {name: _checked(name, value) for name, value in answer.items()}
 
 
 def _checked(name, value):

@@ -10,6 +10,7 @@ from keras_attn.contracts import (
     ENCODER_WEIGHTS,
     END_ID,
     ERROR,
+    IMAGE,
     LOGITS,
     PAD_ID,
     SCORE,
@@ -20,6 +21,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKEN_SCORES,
     TOKENS,
+    TRACED_WEIGHTS,
     WEIGHTS,
 )
 from keras_attn.decoding.maximum_length import MaximumLength
@@ -28,6 +30,7 @@ from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.precision import cast_once
+from keras_attn.serving.prompted import repeated, with_prompt_weights
 from keras_attn.serving.readers.reasons import first_reason, text_reasons, too_long
 from keras_attn.serving.readers.texts import pieces_of
 from keras_attn.serving.service import Service, inputs_of
@@ -99,6 +102,7 @@ class GenerationService(Service):
     - `shown_weights` says what its WEIGHTS are: the signature `align`.
     - `grid`, (height, width), is the shape of the places that it attends to, of more than these
       the last.
+    - `traces` says whether `traced(pictures, weights)` traces attention to a picture's patches.
 
     Args:
         model: Keras model.
@@ -120,6 +124,8 @@ class GenerationService(Service):
         super().__init__(model, vocabularies, (*views, *reader.notes))
         attends = getattr(model, "attends", ())
         lacking = {key for kind, key in KINDS.items() if kind not in attends}
+        self.traces = getattr(model, "traces", False)
+        lacking |= set() if self.traces else {TRACED_WEIGHTS}
         self.views = tuple(view for view in self.views if not view.names(OUTPUT) & lacking)
         self.reader, self.writer, self.strategy = reader, writer, strategy
         self.length, self.target, self.attends = length, target, attends
@@ -204,7 +210,7 @@ class GenerationService(Service):
 
         Returns:
             dict: TEXT string (B,), the best answer; ENCODER_WEIGHTS, DECODER_WEIGHTS and
-            CROSS_WEIGHTS, see `contracts`, 0 for a padding query, as far as the model has them;
+            CROSS_WEIGHTS, and TRACED_WEIGHTS, 0 for a padding query, as far as the model has them;
             ANSWER_PIECES string (B, T), of texts SOURCE_PIECES string (B, S), ERROR string (B,).
         """
         read = self.reader.read(*inputs)
@@ -218,6 +224,11 @@ class GenerationService(Service):
             weights = tf.stack(getattr(maps, kind), axis=1)
             weights = tf.where(asking[:, None, None, :, None], weights, 0.0)
             answer[KINDS[kind]] = self._on_the_grid(weights) if kind == "cross" else weights
+        if self.traces:
+            last = tf.reduce_mean(maps.cross[-1], axis=1)
+            traced = self.model.traced(read.features[IMAGE], last)
+            traced = tf.where((targets != PAD_ID)[..., None], traced, 0.0)
+            answer[TRACED_WEIGHTS] = self._on_the_grid(traced)
         written = self.writer.write(targets[:, None], read, self.model, context)
         return {
             **answer,
@@ -242,7 +253,8 @@ class GenerationService(Service):
         Returns:
             dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A request or
             text that cannot be read, or a text of more pieces than an answer may have, has scores
-            of 0 and its error; the others are unaffected.
+            of 0 and its error; the others are unaffected. Tokens that every answer begins with, as
+            a prompt's, have scores of 0 where the text begins with them, too.
 
         Raises:
             InvalidArgumentError: different numbers of texts and requests.
@@ -252,8 +264,9 @@ class GenerationService(Service):
         with self._cast_once():
             logits = self.model(batch, training=False)[LOGITS]
         scores = token_scores(logits, targets, reasons)
-        if given := len(self.writer.forced):  # As in answers, whose first tokens cost nothing.
-            scores = tf.concat([tf.zeros_like(scores[:, :given]), scores[:, given:]], axis=1)
+        if given := [*self.writer.forced, *self.writer.prompt]:  # As in answers, at no cost.
+            begins = tf.reduce_all(targets[:, : len(given)] == given, axis=1)[:, None]
+            scores = tf.where(begins & (tf.range(self.length.most) < len(given)), 0.0, scores)
         return {SCORE: tf.reduce_sum(scores, axis=1), TOKEN_SCORES: scores, ERROR: reasons}
 
     @accepts_empty_batch
@@ -319,10 +332,15 @@ class GenerationService(Service):
         if self.length.factor:
             longest = tf.reduce_max(most)
             limits += [] if self.writer.keeps_length else [MaximumLength(most, self.length.is_free)]
-        strategy = self.writer.strategy(self.strategy, read)
-        how = {"with_weights": with_weights, "constraints": limits}
+        strategy, prompt = self.writer.strategy(self.strategy, read), self.writer.prompt
+        prefix = repeated(prompt, tf.shape(read.counts)[0])
+        how = {"prefix": prefix, "with_weights": with_weights, "constraints": limits}
         with self._cast_once():
-            return strategy.run(self.model, context, longest, self._searches, **how)
+            steps = longest - len(prompt)
+            result = strategy.run(self.model, context, steps, self._searches, **how)
+            if prefix is None or not with_weights:
+                return result
+            return with_prompt_weights(result, prefix, self.model, context)
 
     def _cast_once(self):
         """Context in which weights are cast once, of a model for which this changes nothing."""

@@ -1,17 +1,39 @@
 """Models of keras-hub that generate text, as services from strings to named answers."""
 
 import contextlib
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from keras_attn.contracts import ERROR, IMAGE, SCORE, SOURCE, TEXT
+from keras_attn.contracts import (
+    ANSWER_PIECES,
+    CROSS_WEIGHTS,
+    ERROR,
+    IMAGE,
+    PROMPT_WEIGHTS,
+    SCORE,
+    SOURCE,
+    SOURCE_PIECES,
+    TEXT,
+    WEIGHTS,
+    WITHOUT_VIEWS,
+)
 from keras_attn.decoding.constraints import Constraint
+from keras_attn.decoding.hub_attention import attention_layers
 from keras_attn.decoding.hub_sampler import HubSampler
 from keras_attn.decoding.loop import Strategy
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.check_choice import check_sizes
 from keras_attn.serving.function_service import FunctionService
+from keras_attn.serving.hub_views import (
+    HUB_PICTURE_VIEWS,
+    HUB_TEXT_VIEWS,
+    AnswerMasks,
+    HubPieces,
+    attention_answers,
+)
+from keras_attn.serving.readers.pictures import PictureReader
 from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons
 from keras_attn.serving.warm_up import warm_up_picture
 from keras_attn.text.graph_object import GraphObject
@@ -20,6 +42,9 @@ from keras_attn.whole_file import made_folder
 READ = ("encoder_padding_mask", "padding_mask")
 CONTINUED = ("decoder_padding_mask", "padding_mask")
 """Which tokens are there of what a task reads, and of what its answers go on from."""
+WAY_OUT = "export hub_service(..., attention=True) for them"
+SAID = (TEXT, SCORE, ERROR)
+STRINGS = (TEXT, ERROR, ANSWER_PIECES, SOURCE_PIECES)
 
 
 def hub_service(
@@ -30,6 +55,8 @@ def hub_service(
     strip_prompt: bool = False,
     stop_token_ids: Sequence[int] | None = None,
     one_by_one: bool = False,
+    attention: bool = False,
+    prompt: str | None = None,
 ) -> FunctionService:
     """A service of a keras-hub model that generates text, for `export_service`.
 
@@ -38,6 +65,10 @@ def hub_service(
     `PaliGemmaCausalLM` also `image`, encoded pictures. It answers with `text` (B, n) and `score`
     (B, n), the best first, and `error` (B,). A request that cannot be read has empty texts and its
     error; the others are unaffected.
+
+    With `attention`, the signature `explain` answers with the best text and what every layer and
+    head attended to as each of its tokens was said: of the prompt, the text that was read, or the
+    picture; see `hub_attention`.
 
     Args:
         task: keras-hub `CausalLM`, `Seq2SeqLM` or `PaliGemmaCausalLM` with its preprocessor.
@@ -50,10 +81,15 @@ def hub_service(
         one_by_one: bool. Whether the requests of a batch are answered one after the other: for
             layers that cannot be traced for any batch, such as those of `T5Seq2SeqLM`. A
             `PaliGemmaCausalLM` always does so, because it reads prompts as a whole.
+        attention: bool. Whether `explain` says what was attended to.
+        prompt: of a model that reads pictures, what each is asked; pictures are then the only
+            input. None: requests have prompts of their own.
 
     Raises:
         ValueError: no task that generates text, one without its preprocessor, or with fewer
-            positions; no strategy; a length penalty for prompts, which would depend on the batch.
+            positions; a tokenizer that cannot run in a graph; no strategy; a length penalty for
+            prompts, which would depend on the batch; layers without attention weights; a prompt
+            for a model of texts.
 
     Example:
         >>> import keras_hub  # doctest: +SKIP
@@ -63,60 +99,112 @@ def hub_service(
     """
     check_sizes(max_length=max_length)
     _check(task, max_length)
-    sampler, preprocessor = HubSampler(strategy, constraints), task.preprocessor
-    has_encoder = hasattr(task, "call_decoder_with_cache")
-    if not has_encoder and getattr(strategy, "alpha", 0.0):
+    if not hasattr(task, "call_decoder_with_cache") and getattr(strategy, "alpha", 0.0):
         raise ValueError(
             "Expected alpha=0 for a model that goes on from prompts: a length penalty would count "
             f"what is longer than the shortest prompt of a batch. Received: {strategy}"
         )
-    stops = _stops(preprocessor.tokenizer) if stop_token_ids is None else [*stop_token_ids]
+    tokenizer = task.preprocessor.tokenizer
+    stops = _stops(tokenizer) if stop_token_ids is None else [*stop_token_ids]
+    search = _Search(task, HubSampler(strategy, constraints), max_length, stops, strip_prompt)
+    size = getattr(task.backbone, "image_size", None)
+    reads_pictures = hasattr(task.backbone, "image_sequence_length")
+    if prompt is not None and not reads_pictures:
+        raise ValueError(
+            "Expected a prompt only for a model that reads pictures: the prompts of others are "
+            f"their requests. Received: {prompt!r:.80} for {type(task).__name__}"
+        )
 
-    def answer(texts, unreadable, images=None):
+    def function_of(answer, names):
+        asked = _one_by_one(answer, names) if one_by_one or reads_pictures else answer
+
+        def of_texts(source):
+            return asked(source, tf.zeros_like(source))
+
+        def of_pictures(image, source):
+            pictures, _, reasons = PictureFormat(size, size).decode_batch(image)
+            return asked(source, reasons, tf.cast(pictures, tf.float32))
+
+        def of_pictures_alone(image):
+            return of_pictures(image, tf.fill(tf.shape(image), prompt))
+
+        if not reads_pictures:
+            return of_texts
+        return of_pictures if prompt is None else of_pictures_alone
+
+    function, explained, views = function_of(search.answer, SAID), None, ()
+    if attention:
+        attention_layers(task)  # Checks that there are some.
+        pieces, views = HubPieces(tokenizer, stops), HUB_TEXT_VIEWS
+        shown = (ANSWER_PIECES, SOURCE_PIECES, CROSS_WEIGHTS, WEIGHTS)
+        if reads_pictures:
+            views, shown = HUB_PICTURE_VIEWS, (*shown, PROMPT_WEIGHTS)
+        explain = functools.partial(search.explain, pieces)
+        explained = function_of(explain, (*SAID, *shown))
+    examples, notes = {SOURCE: b"a"}, {} if attention else {WITHOUT_VIEWS: WAY_OUT}
+    if reads_pictures:
+        examples = {IMAGE: warm_up_picture(), **({} if prompt is not None else examples)}
+        notes |= PictureReader(PictureFormat(size, size)).metadata()
+    tokenizers = {"tokenizer": _Tokenizer(tokenizer)}
+    served = (TEXT, SCORE)
+    return FunctionService(task, tokenizers, function, served, views, examples, notes, explained)
+
+
+class _Search(NamedTuple):
+    """How a task answers."""
+
+    task: Any
+    sampler: HubSampler
+    max_length: int
+    stops: list[int]
+    strips: bool
+
+    def answer(self, texts, unreadable, images=None):
+        """Answers to prompts string (B,), unless a reason says why one is unreadable."""
+        return self._found(texts, unreadable, images)[0]
+
+    def explain(self, pieces, texts, unreadable, images=None):
+        """The best answers, and what was attended to, in `HubPieces`."""
+        said, inputs, mask, answers = self._found(texts, unreadable, images)
+        masks = AnswerMasks(mask, answers.written[:, 0])
+        tokens, readable = answers.sequences[:, 0], said[ERROR] == ""
+        shown = attention_answers(self.task, inputs, tokens, masks, pieces, readable)
+        return {**said, TEXT: said[TEXT][:, :1], SCORE: said[SCORE][:, :1], **shown}
+
+    def _found(self, texts, unreadable, images):
+        """Answers, and the task's inputs, which of their tokens are given, and `HubAnswers`."""
+        preprocessor, length = self.task.preprocessor, self.max_length
         reasons = first_reason(unreadable, text_reasons(texts))
         texts = tf.where(reasons == "", texts, "")
         given = texts if images is None else {"prompts": texts, "images": images}
-        inputs = preprocessor.generate_preprocess(given, sequence_length=max_length)
+        inputs = preprocessor.generate_preprocess(given, sequence_length=length)
         read, key = (next(key for key in keys if key in inputs) for keys in (READ, CONTINUED))
         reasons = first_reason(reasons, _sizes(tf.cast(inputs[read], tf.bool)))
-        mask = tf.cast(inputs[key], tf.bool) | (tf.range(max_length) == 0)
+        mask = tf.cast(inputs[key], tf.bool) | (tf.range(length) == 0)
         inputs = {**inputs, key: tf.cast(mask, inputs[key].dtype)}
-        with _searching(task, sampler) as found:
-            task.generate_step(inputs, stop_token_ids=stops)
+        with _searching(self.task, self.sampler) as found:
+            self.task.generate_step(inputs, stop_token_ids=self.stops)
         (answers,) = found
-        shown = answers.written if strip_prompt else answers.written | mask[:, None]
+        shown = answers.written if self.strips else answers.written | mask[:, None]
         said = _text(preprocessor.tokenizer, answers.sequences, shown)
         readable = (reasons == "")[:, None]
-        return {
-            TEXT: tf.where(readable, said, ""),
-            SCORE: tf.where(readable, answers.result.scores, 0.0),
-            ERROR: reasons,
-        }
+        texts = tf.where(readable, said, "")
+        scores = tf.where(readable, answers.result.scores, 0.0)
+        return {TEXT: texts, SCORE: scores, ERROR: reasons}, inputs, mask, answers
+
+
+def _one_by_one(answer, names):
+    """A function of a batch that answers its requests one after the other, with these names."""
+    kinds = {name: tf.string if name in STRINGS else tf.float32 for name in names}
 
     def each(*columns):
-        kinds = {TEXT: tf.string, SCORE: tf.float32, ERROR: tf.string}
         return tf.map_fn(
             lambda row: _first(answer(*(part[None] for part in row))),
             columns,
             fn_output_signature=kinds,
         )
 
-    def of_texts(source):
-        unreadable = tf.zeros_like(source)
-        return each(source, unreadable) if one_by_one else answer(source, unreadable)
-
-    function, examples = of_texts, {SOURCE: b"a"}
-    if hasattr(task.backbone, "image_sequence_length"):
-        size = task.backbone.image_size
-        picture_format = PictureFormat(size, size)
-
-        def of_pictures(image, source):
-            pictures, _, reasons = picture_format.decode_batch(image)
-            return each(source, reasons, tf.cast(pictures, tf.float32))
-
-        function, examples = of_pictures, {IMAGE: warm_up_picture(), SOURCE: b"a"}
-    vocabularies = {"tokenizer": _Tokenizer(preprocessor.tokenizer)}
-    return FunctionService(task, vocabularies, function, (TEXT, SCORE), examples=examples)
+    return each
 
 
 def _first(answers):
@@ -208,6 +296,25 @@ def _stops(tokenizer):
     return [token for token in ids if token is not None]
 
 
+def _check_tokenizer(tokenizer):
+    """Raises ValueError for a tokenizer that cannot be traced into a graph."""
+    tokens = tf.RaggedTensorSpec((None, None), tf.int32)
+    try:
+        for function, spec in (
+            (tokenizer.tokenize, tf.TensorSpec((None,), tf.string)),
+            (tokenizer.detokenize, tokens),
+        ):
+            tf.function(function, autograph=False).get_concrete_function(spec)
+    except Exception as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ValueError(
+            "Expected a tokenizer that runs in a graph of TensorFlow, as keras-hub's own do with "
+            "tensorflow-text; with any other, task.compile(sampler=HubSampler(...)) searches in "
+            "Python, without an export. "
+            f"Received: a {type(tokenizer).__name__}, which fails there: {reason:.200}"
+        ) from error
+
+
 def _check(task, max_length):
     """Raises ValueError for what is no task that generates text from text, or lacks a part."""
     name = type(task).__name__
@@ -222,6 +329,7 @@ def _check(task, max_length):
             f"Expected a {name} with its preprocessor and tokenizer. "
             f"Received: preprocessor={preprocessor!r}"
         )
+    _check_tokenizer(preprocessor.tokenizer)
     lengths = max_length, getattr(preprocessor, "encoder_sequence_length", None) or 0
     most = getattr(task.backbone, "max_sequence_length", None) or max(lengths)
     if max(lengths) > most:

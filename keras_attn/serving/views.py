@@ -20,6 +20,7 @@ from keras_attn.contracts import (
     STEPS,
     TAGS,
     TOKENS,
+    TRACED_WEIGHTS,
     VIEW,
     WEIGHTS,
     WRITE_WEIGHTS,
@@ -51,6 +52,7 @@ __all__ = [
     "SAMPLE_VIEWS",
     "SHADED_VIEWS",
     "TEXT_VIEWS",
+    "TRACED_VIEWS",
     "TRACKS",
     "TREE_VIEWS",
     "story_views",
@@ -101,6 +103,15 @@ CAPTION_VIEWS = (
         name="Where each head looked",
         signature=ATTENTION,
         heads="cross",
+    ),
+)
+TRACED_VIEWS = (
+    PictureMap(
+        TRACED_WEIGHTS,
+        SECOND_PASS_WORDS,
+        name="Where what each word looked at came from",
+        signature=ATTENTION,
+        heads="rollout",
     ),
 )
 TEXT_VIEWS = (

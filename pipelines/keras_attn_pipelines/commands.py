@@ -278,6 +278,9 @@ class Import:
         "language of the sources, such as eng_Latn, of NLLB, M2M-100 and mBART-50", default=None
     )
     target_language: str | None = option("language of the answers, likewise", default=None)
+    prompt: str = option(
+        "what every caption of a captioner begins with, such as 'a photography of'", default=""
+    )
 
     def run(self):
         """Writes a run with the weights and vocabularies of a checkpoint."""
@@ -285,7 +288,7 @@ class Import:
         from keras_attn_pipelines.runs import exchange
 
         languages = (self.source_language, self.target_language)
-        pretrained = exchange.read_pretrained(self.checkpoint, self.out, *languages)
+        pretrained = exchange.read_pretrained(self.checkpoint, self.out, *languages, self.prompt)
         recipe = load_recipe(exchange.recipe_of(pretrained))
         name = " ".join([exchange.name_of(self.checkpoint), *filter(None, languages)])
         run = exchange.import_checkpoint(recipe, pretrained, name, self.out)
@@ -560,7 +563,8 @@ class Explain:
         "file to write: .png, .svg or .pdf; .html: an interactive page", metavar="FILE"
     )
     heads: str | None = option(
-        "another view: encoder, decoder or cross for every layer and head (captioners: cross); "
+        "another view: encoder, decoder or cross for every layer and head (captioners: cross, or "
+        "rollout for what each word saw through a Vision Transformer); "
         "attention for a text classifier's weights; links for which fact follows which (models of "
         "facts); or a name that your own declares",
         default=None,

@@ -83,6 +83,7 @@ def base(folder):
     text = {"vocab_size": len(names) + 2, "hidden_size": 12, "num_attention_heads": 3}
     model = model_of({}, text, 3, start, end)
     arrays = answers(model, words, start, end)
+    model.generation_config.max_length = 20
     model.save_pretrained(folder)
     size = {"height": SIZE, "width": SIZE}
     pictures = BlipImageProcessor(size=size, image_mean=MEAN, image_std=DEVIATION)

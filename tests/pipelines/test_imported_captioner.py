@@ -8,11 +8,22 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.contracts import CAPTION, CROSS_WEIGHTS, ERROR, IMAGE, SCORE, TEXT, WEIGHTS
+from keras_attn.contracts import (
+    CAPTION,
+    CROSS_WEIGHTS,
+    ERROR,
+    IMAGE,
+    SCORE,
+    TEXT,
+    TRACED_WEIGHTS,
+    WEIGHTS,
+)
 from keras_attn.saved.c_model import CModel
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.pretrained.captioner_folders import GOLDEN
 
 pytestmark = [
@@ -56,7 +67,10 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     assert explained[WEIGHTS].shape[-2:] == CASES[case]
     seen = explained[WEIGHTS].sum(axis=(-2, -1))
     assert 0 < seen.max() < 1  # The rest is the class token's.
-    heads = model.outputs("attention", {IMAGE: pictures[:2]})[CROSS_WEIGHTS]
+    attended = model.outputs("attention", {IMAGE: pictures[:2]})
+    heads, traced = attended[CROSS_WEIGHTS], attended[TRACED_WEIGHTS]
+    assert traced.shape == heads[:, 0, 0].shape
+    assert 0 < traced.sum(axis=(-2, -1))[:, 0].max() < 1
     expected = arrays["cross_weights"][:, 0, :, 0, -np.prod(CASES[case]) :]
     np.testing.assert_allclose(
         heads[0, :, :, 0].reshape(expected.shape), expected, rtol=1e-5, atol=1e-4
@@ -69,7 +83,9 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     (tmp_path / "dog.png").write_bytes(pictures[0])
     figure = tmp_path / "figure.png"
     command = ["explain", str(tmp_path / "model"), str(tmp_path / "dog.png")]
-    assert main([*command, "--out", str(figure)]) == 0 and figure.stat().st_size > 1000
+    for more in ([], ["--heads", "rollout"]):
+        assert main([*command, "--out", str(figure), *more]) == 0
+        assert figure.stat().st_size > 1000
 
 
 def test_it_is_a_run_as_any(imported, tmp_path, capsys):
@@ -95,12 +111,48 @@ def test_it_is_a_run_as_any(imported, tmp_path, capsys):
     assert any(np.any(np.asarray(a) != np.asarray(b)) for a, b in zip(own, other))
 
 
+def test_a_prompt_is_a_property_of_the_run(tmp_path, capsys):
+    """Every caption begins with it; training goes on without it."""
+    run, saved = tmp_path / "run", tmp_path / "model"
+    with np.load(GOLDEN / "gpt2" / "prompts.npz") as arrays:
+        prompt, texts = str(arrays["prompt"]), arrays["greedy_default/texts"][:, 0]
+    with np.load(GOLDEN / "gpt2" / "answers.npz") as arrays:
+        pictures = [encoded(picture) for picture in arrays["pictures"]]
+    assert main(["import", str(GOLDEN / "gpt2"), "--prompt", prompt, "--out", str(run)]) == 0
+    assert main(["export", str(run), str(saved), "--beam-width", "1"]) == 0
+    card = (saved / "1" / "README.md").read_text(encoding="utf-8")
+    assert f"Every caption begins with '{prompt}'." in card
+    model = CModel(saved)
+    answer = model.outputs("serving_default", {IMAGE: pictures})
+    model.close()
+    said = [text.decode() for text in answer[TEXT][:, 0]]
+    assert said == [str(text).strip() for text in texts]
+    (tmp_path / "dog.png").write_bytes(pictures[0])
+    figure = tmp_path / "figure.png"
+    command = ["explain", str(saved), str(tmp_path / "dog.png"), "--out", str(figure)]
+    assert main(command) == 0 and figure.stat().st_size > 1000
+    data = write_scenes(tmp_path / "scenes", train=11, dev=3, test=3, novel=2)
+    result = tmp_path / "result.json"
+    assert main(["evaluate", str(run), "--data", str(data), "--json", str(result)]) == 0
+    captions = json.loads(result.read_text("utf-8"))["captions"]
+    assert all(row["caption"].startswith(prompt) for row in captions)
+    recipe = load_recipe("flickr8k_vit")
+    assert Run(run).experiment().task.prompt == prompt
+    assert WarmStart.read(run, recipe).adapted(recipe, {}).task.prompt == ""
+    command = ["train", "flickr8k_vit", "--from", str(run), "--data", str(data)]
+    command += ["--lengths", "19", "--prompt", "a photo of", "--out", str(tmp_path / "tuned")]
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "Expected no prompt in training, which is on whole captions" in capsys.readouterr().err
+
+
 def test_what_cannot_be_imported(tmp_path, capsys):
     out = tmp_path / "run"
     languages = ["--source-language", "en"]
     for arguments, message in (
         ([str(GOLDEN / "gpt2"), *languages], "Expected no languages for a captioner"),
         ([str(GOLDEN / "gpt2_untied")], "Expected a captioner of square pictures"),
+        ([str(GOLDEN / "gpt2"), "--prompt", "two " * 20], "Expected a prompt of fewer than 19"),
     ):
         assert main(["import", *arguments, "--out", str(out)]) == 2
         assert message in capsys.readouterr().err

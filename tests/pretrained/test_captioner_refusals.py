@@ -100,7 +100,7 @@ def test_settings(copied, case, place, values, message):
         ({"forced_bos_token_id": 5}, "forced_bos_token_id=5"),
         ({"eos_token_id": [3, 4]}, r"eos_token_id=\[3, 4\], not one id"),
         ({"decoder_start_token_id": 999}, "decoder_start_token_id=999, with 300 rows"),
-        ({"max_length": 1}, "for 0 pieces"),
+        ({"max_length": 1}, "max_length or max_new_tokens of 1"),
     ],
 )
 def test_searches(copied, values, message):

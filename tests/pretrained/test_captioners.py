@@ -50,6 +50,22 @@ def test_equals_transformers(case):
         close(rows, np.moveaxis(arrays["cross_weights"][layer], 1, 2)[real])
 
 
+@pytest.mark.parametrize("case", ["gpt2", "deit"])
+def test_attention_is_traced_through_the_weights_of_transformers(case):
+    """Rollout, with a class token, and that of DeiT's distillation beside it."""
+    golden = loaded(case)
+    model, arrays = golden.captioner.model, golden.arrays
+    weights = arrays["cross_weights"][-1].mean(axis=1)
+    places = weights.shape[-1]
+    assert model.traces and places == 9 + {"gpt2": 1, "deit": 2}[case]
+    rollout = np.eye(places)
+    for layer in arrays["encoder_weights"]:
+        mixed = layer.mean(axis=1) + np.eye(places)
+        rollout = mixed / mixed.sum(axis=-1, keepdims=True) @ rollout
+    traced = model.traced(arrays["pictures"][: len(weights)], weights)
+    close(traced, (weights @ rollout)[..., -9:], 1e-5)
+
+
 def test_early_files_of_tokenizers_do_not_name_their_kind(tmp_path):
     """As those of gpt2 and bert-base-uncased on the hub."""
     for case in QUICK:

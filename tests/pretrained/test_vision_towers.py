@@ -9,10 +9,12 @@ import pytest
 from keras import ops
 from safetensors.numpy import load_file, save_file
 
+from keras_attn.contracts import IMAGE, WEIGHTS
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.pretrained import load_image_classifier, load_picture_format
 from keras_attn.pretrained.vision_transformer import load_vision_transformer
+from keras_attn.serving.classifier_functions import picture_functions
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "vision_towers"
 FILES = ("model.safetensors", "config.json", "preprocessor_config.json")
@@ -286,3 +288,25 @@ def test_without_preprocessing_the_pixels_are_asked_for(name, tmp_path):
     pixels = {"pixel_mean": (0.1, 0.2, 0.3), "pixel_deviation": (0.5, 0.6, 0.7)}
     assert load_vision_transformer(tmp_path, **pixels).config.pixel_mean == (0.1, 0.2, 0.3)
     assert load_picture_format(tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["clip", "siglip", "dinov2_registers", "deit"])
+def test_a_classifier_of_each_eye_has_a_rollout(tmp_path, name):
+    """Of the class token, or through the query that pools SigLIP's patches."""
+    model = load_image_classifier(write(tmp_path / name, name), 3)
+    encoder = model.encoder
+    pictures = np.random.default_rng(3).integers(0, 256, (2, *encoder.config.image_size, 3))
+    _, weights, scores = encoder.pool(pictures, return_pooling_scores=True)
+    places = weights[0].shape[-1]
+    rows = np.eye(places)
+    for layer in weights:
+        mixed = np.array(layer).mean(axis=1) + np.eye(places)
+        rows = mixed / mixed.sum(axis=-1, keepdims=True) @ rows
+    if name == "siglip":
+        seen = (np.array(scores).mean(axis=1)[:, None] @ rows)[:, 0]
+    else:
+        assert scores is None and places > np.prod(encoder.config.grid)
+        seen = rows[:, 0]
+    shares = picture_functions(model)["explain"]({IMAGE: pictures})[1][WEIGHTS]
+    expected = seen[:, -np.prod(encoder.config.grid) :].reshape(shares.shape)
+    np.testing.assert_allclose(shares, expected, atol=1e-5)

@@ -90,6 +90,21 @@ def test_the_pooling_s_query_has_a_rollout_too():
     np.testing.assert_allclose(shares, expected.reshape(2, 5, 7), atol=1e-5)
 
 
+def test_registers_are_in_no_patch_s_share():
+    """As those of DINOv2, or the distillation token of DeiT."""
+    sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, num_registers=3)
+    encoder = VisionTransformer(sizes)
+    encoder.registers.assign(np.random.default_rng(5).normal(size=(3, 10)))
+    service = classifier_service(classifier(encoder))
+    shares = service.explain(tf.constant(PICTURES[:2]))[WEIGHTS]
+    pixels = FORMAT.decode_batch(tf.constant(PICTURES[:2]))[0]
+    rollout = np.array(attention_rollout(encoder.pool(pixels)[1]))
+    assert rollout.shape == (2, 39, 39)
+    np.testing.assert_allclose(shares, rollout[:, 0, 4:].reshape(2, 5, 7), atol=1e-6)
+    others = rollout[:, 0, :4].sum(axis=1)
+    np.testing.assert_allclose(np.sum(shares, axis=(1, 2)), 1 - others, atol=1e-5)
+
+
 @pytest.mark.systems
 def test_weights_stored_in_float16_answer_alike(service, tmp_path):
     half = export_service(service, tmp_path / "half", "card", storage="float16")

@@ -21,6 +21,7 @@ from tests.backends import OTHERS
 from tests.processes import run_module
 from tests.quick import rows
 
+keras_hub = pytest.importorskip("keras_hub", reason="keras-hub is not installed")
 hub_tasks = pytest.importorskip("tests.serving.hub_tasks", reason="keras-hub is not installed")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -151,6 +152,16 @@ def test_answers_without_their_prompts(task_named):
     assert not empty[ERROR][0] and empty[TEXT][0, 0]  # It goes on from the start token.
 
 
+class Spaces(keras_hub.tokenizers.Tokenizer):
+    """A tokenizer in plain Python."""
+
+    def tokenize(self, texts):
+        return [[len(word) for word in text.split()] for text in texts]
+
+    def detokenize(self, tokens):
+        return [" ".join("a" * size for size in row) for row in tokens]
+
+
 def test_what_cannot_be_served_is_refused(task_named):
     task = task_named("gpt2")
     with pytest.raises(ValueError, match="Expected a task of keras-hub that generates text"):
@@ -160,6 +171,12 @@ def test_what_cannot_be_served_is_refused(task_named):
     bare = type(task)(backbone=task.backbone, preprocessor=None)
     with pytest.raises(ValueError, match="with its preprocessor and tokenizer"):
         hub_service(bare, Greedy(), 9)
+    with pytest.raises(
+        ValueError,
+        match=r"Expected a tokenizer that runs in a graph .* a Spaces, which fails there",
+    ):
+        preprocessor = type(task.preprocessor)(tokenizer=Spaces(), sequence_length=9)
+        hub_service(type(task)(backbone=task.backbone, preprocessor=preprocessor), Greedy(), 9)
     with pytest.raises(ValueError, match=r"Expected max_length and .* <= 19.* Received: 20 and 0"):
         hub_service(task, Greedy(), 20)
     with pytest.raises(ValueError, match="Expected alpha=0 for a model that goes on from prompts"):

@@ -10,6 +10,9 @@ from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.models.captioner.caption_decoder import CaptionDecoder
 from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.encoder_decoder import CrossWeights, EncoderDecoder
+from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.ops.rollout import attention_rollout
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -117,6 +120,35 @@ class Captioner(EncoderDecoder):
         """`CrossWeights` of a batch with TOKENS (B, T), without dropout."""
         features = self._features(batch, training=False)
         return CrossWeights(self.decoder.cross_weights(features, batch[TOKENS]))
+
+    @property
+    def traces(self):
+        """Whether `traced` is defined: the decoder attends to a Vision Transformer's output."""
+        is_transformer = isinstance(self.decoder, TransformerCaptionDecoder)
+        read = is_transformer and not self.decoder.num_encoder_layers
+        return read and isinstance(self.encoder, VisionSequence | VisionTransformer)
+
+    def traced(self, images, weights):
+        """Attention to the encoder's output, traced to the patches by attention rollout.
+
+        What a word attends to has mixed all patches, and a class token holds nothing but them.
+
+            traced = W · R,  R the rollout of the encoder's blocks, see `attention_rollout`
+
+        Args:
+            images: (B, height, width, 3) in 0..255.
+            weights: float (B, T, S), W.
+
+        Returns:
+            float32 (B, T, P), the share of each of the P patches; if rows of weights sum to 1, rows
+            sum to 1 less the share of what the class token and registers began with.
+        """
+        encoder = self.encoder
+        vision = encoder.encoder if isinstance(encoder, VisionSequence) else encoder
+        _, layers = vision.pool(images, training=False)
+        rollout = attention_rollout(layers)
+        read, patches = ops.shape(weights)[-1], math.prod(self.grid)
+        return ops.matmul(ops.cast(weights, "float32"), rollout[:, -read:, -patches:])
 
     def encoded(self, features):
         """A dict with FEATURES, which stands for a batch's IMAGE."""

@@ -15,13 +15,14 @@ class TextWriter(Writer):
             limit.
         sentences: bool. Whether texts are detokenized, if the tokenizer was learned from texts with
             spaces before punctuation.
+        prompt: ids of the pieces that every text begins with, see `prompt_ids`.
     """
 
     scores, keeps_length = True, False
 
-    def __init__(self, tokenizer, no_repeat_ngram=0, sentences=False):
+    def __init__(self, tokenizer, no_repeat_ngram=0, sentences=False, prompt=()):
         self.vocabulary, self.no_repeat_ngram = tokenizer, no_repeat_ngram
-        self.forced = getattr(tokenizer, "prefix_ids", ())
+        self.forced, self.prompt = getattr(tokenizer, "prefix_ids", ()), tuple(prompt)
         self.sentences = sentences and tokenizer.spaced is not None
         self.detokenizes = sentences and bool(tokenizer.spaced)
 

@@ -15,12 +15,15 @@ class Writer(abc.ABC):
         scores: whether it also makes targets of given texts, see `targets`.
         keeps_length: whether its constraints keep answers within their maximum length.
         forced: ids of the first tokens of every answer, which cost nothing.
+        prompt: ids that every answer begins with, before which no search begins; they cost nothing,
+            and no length penalty counts them. They are fewer than the tokens of any answer.
     """
 
     vocabulary: Any
     scores: bool
     keeps_length: bool
     forced: Sequence[int] = ()
+    prompt: Sequence[int] = ()
 
     @abc.abstractmethod
     def limits(self, read: Read, most: Any) -> list[Any]:

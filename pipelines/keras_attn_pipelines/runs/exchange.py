@@ -36,7 +36,11 @@ _GIVEN = ("vocabulary_size", "target_vocabulary_size", "dropout", "attention_dro
 
 
 def read_pretrained(
-    source, out, source_language: str | None = None, target_language: str | None = None
+    source,
+    out,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    prompt: str = "",
 ) -> Translator | PretrainedCaptioner:
     """Reads a checkpoint of transformers, for a run that is not there yet.
 
@@ -45,6 +49,7 @@ def read_pretrained(
         out: path of the run directory.
         source_language: see `load_translator`.
         target_language: likewise.
+        prompt: see `load_captioner`.
 
     Raises:
         ValueError: `out` is not empty, or as `load_translator` and `load_captioner`.
@@ -56,6 +61,8 @@ def read_pretrained(
     with Progress("reading the checkpoint"):
         files = read_checkpoint_files(source)
         if is_translator(files):
+            if prompt:
+                raise ValueError(f"Expected no prompt for a translator. Received: {prompt!r:.80}")
             return load_translator(files, source_language, target_language)
         if not is_captioner(files):
             raise ValueError(
@@ -68,7 +75,7 @@ def read_pretrained(
                 "Expected no languages for a captioner. "
                 f"Received: {source_language or target_language}"
             )
-        return load_captioner(files)
+        return load_captioner(files, prompt)
 
 
 def import_checkpoint(
@@ -228,6 +235,7 @@ def _adapted_captioner(experiment: Experiment, captioner: PretrainedCaptioner) -
             "resized_edge": pictures.resized_edge or 0,
             "vocabulary": VOCABULARIES[type(captioner.tokenizer)],
             "ranks_cut_off": True,
+            "prompt": captioner.prompt,
             **_search(captioner),
         }
     )

@@ -69,6 +69,10 @@ class Captioning:
         default=0,
         least=0,
     )
+    prompt: str = option(
+        "of an imported captioner: what its captions begin with, which keras-attn import writes",
+        default="",
+    )
     search: BeamSearch = BeamSearch()
     scoring: CaptionScoring = CaptionScoring()
 

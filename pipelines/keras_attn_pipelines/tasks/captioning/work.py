@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from keras_attn.contracts import CAPTION, IMAGE
+from keras_attn.escaping import escape_markdown
 from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metrics
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.detokenize import detokenized
+from keras_attn.text.prompt_ids import prompt_ids
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.training.callbacks import GenerationMetrics
@@ -72,7 +74,16 @@ class CaptioningWork:
         return {TOKENIZER: self.task.pieces.learn(texts, longest)}
 
     def encode(self, records, vocabularies, setting):
-        """See `Work`."""
+        """See `Work`.
+
+        Raises:
+            ValueError: a prompt, which the captions to learn from would lack.
+        """
+        if self.task.prompt:
+            raise ValueError(
+                "Expected no prompt in training, which is on whole captions; a run that was "
+                f"imported with one is tuned without it. Received: {self.task.prompt!r:.80}"
+            )
         return encode(self.task, records, vocabularies[TOKENIZER], setting)
 
     def objective(self, model, data, steps, seed):
@@ -102,14 +113,16 @@ class CaptioningWork:
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Work`."""
+        tokenizer, longest = vocabularies[TOKENIZER], self.task.lengths[-1]
+        prompt = prompt_ids(tokenizer, self.task.prompt, longest)
         return GenerationService(
             model,
             readers.PictureReader(self.task.pictures.picture_format()),
-            writers.TextWriter(vocabularies[TOKENIZER], self.task.no_repeat_ngram, sentences=True),
+            writers.TextWriter(tokenizer, self.task.no_repeat_ngram, True, prompt),
             self.task.search.strategy(beam_width, n_best),
-            AnswerLength(self.task.lengths[-1]),
+            AnswerLength(longest),
             vocabularies,
-            views.CAPTION_VIEWS,
+            (*views.CAPTION_VIEWS, *views.TRACED_VIEWS),
             target=CAPTION,
         )
 
@@ -118,8 +131,12 @@ class CaptioningWork:
         return Request(str(record.path), {IMAGE: record.path.read_bytes()})
 
     def evaluation(self, records, answers, vocabularies, metadata):
-        """See `Work`."""
-        captions, references = best_texts(answers), [record.captions for record in records]
+        """See `Work`: what follows the prompt is scored."""
+        (said,) = vocabularies[TOKENIZER].decode_all(
+            [prompt_ids(vocabularies[TOKENIZER], self.task.prompt)]
+        )
+        captions = [caption.removeprefix(said).strip() for caption in best_texts(answers)]
+        references = [record.captions for record in records]
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         meteor = None if self.task.scoring.meteor else False
         scores = caption_metrics(captions, references, meteor, tokenization)
@@ -147,13 +164,16 @@ class CaptioningWork:
         heads = ""
         if "attention" in service.signatures():
             heads = " `attention`: image to the best text and the weights of every layer and head."
+        begun = ""
+        if self.task.prompt:
+            begun = f" Every caption begins with {escape_markdown(repr(self.task.prompt))}."
         return {
             "What it does": f"Describes a picture in a sentence ({description}).",
             "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
             "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
             "caption to score (log-probability in nats), token_scores, error."
             f"{heads} Pictures are fitted to {service.reader.picture_format}.",
-            "Search": search_text(service),
+            "Search": search_text(service) + begun,
         }
 
 
