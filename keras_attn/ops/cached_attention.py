@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_attn.ops.attend import attend, attention_weights
+from keras_attn.ops.fill_slots import fill_slots
 from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.linear import split_heads
 from keras_attn.ops.masks import zero_masked
@@ -177,7 +178,7 @@ def write_slots(cache, update, steps):
     """Writes the next steps of each row into its slots.
 
     Args:
-        cache: float (N, G, L, d).
+        cache: float (N, G, L, d), zeros in slots of steps to come.
         update: float (N·P, G·d).
         steps: `NextSteps`.
 
@@ -189,7 +190,8 @@ def write_slots(cache, update, steps):
     update = zero_masked(update, steps.real)
     if steps.kept is None:
         rows = ops.reshape(update, (-1, cache.shape[-1]))
-        cache = ops.scatter_update(cache, steps.places, rows)
+        is_empty = len(steps.slots.shape) == 1  # Under a window they hold steps that left it.
+        cache = (fill_slots if is_empty else ops.scatter_update)(cache, steps.places, rows)
         return cache, cache
     seen = ops.concatenate([cache, split_heads(update, cache.shape[1], steps.steps)], axis=2)
     kept = ops.broadcast_to(steps.kept[:, None, :, None], ops.shape(cache))
