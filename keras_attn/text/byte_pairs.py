@@ -49,15 +49,16 @@ class BytePairs(NamedPieces):
     def __init__(self, names: Sequence[str], merges: Sequence[Sequence[str]]):
         self.merges = [tuple(pair) for pair in merges]
         values = {sign: byte for byte, sign in enumerate(byte_alphabet())}
-        odd, self.spelled = [], [b""] * SPECIAL_PIECES
+        odd, spellings = [], [b""] * SPECIAL_PIECES
         for name in list(names)[SPECIAL_PIECES:]:
             signs = name.removesuffix(self.ending)
             if not set(signs) <= set(values) or (name and not signs):
                 odd.append(name)
             spelled = bytes(values.get(sign, 0) for sign in signs)
-            self.spelled.append(spelled if signs == name else spelled + b" ")
+            spellings.append(spelled if signs == name else spelled + b" ")
         if odd:
             raise ValueError(f"Expected names in the alphabet of bytes. Received: {odd[:5]}")
+        self.spelled = spellings
         self._bytes, self._last_bytes = (_byte_ids(names, ending) for ending in ("", self.ending))
         super().__init__(names)
 
