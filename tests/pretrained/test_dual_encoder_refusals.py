@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from keras_attn.pretrained import load_dual_encoder
+from keras_attn.pretrained import load_dual_encoder, load_text_encoder
 from tests.pretrained.test_captioner_refusals import change
 from tests.pretrained.test_dual_encoders import GOLDEN
 
@@ -49,7 +49,7 @@ def check(folder, message):
         (("text_config",), {"eos_token_id": [5]}, r"eos_token_id .* an integer. Received: \[5\]"),
         (("text_config",), {"vocab_size": 571}, "to have ids < 571, the rows of its table"),
         (("text_config",), {"vocab_size": 997}, r"token_embedding\.weight of shape"),
-        (("text_config",), {"max_position_embeddings": 1}, r"position_embedding\.weight of shape"),
+        (("text_config",), {"max_position_embeddings": 1}, "texts of at most 1 tokens"),
         (("vision_config",), {"image_size": 20}, "15x15 of its processor.* pictures of 20x20"),
         (("vision_config",), {"hidden_act": "tanh"}, "hidden_act='tanh'"),
     ],
@@ -97,6 +97,16 @@ def test_settings_of_tokenizers(copied, values, message):
     folder = copied()
     change(folder / "tokenizer_config.json", **values)
     check(folder, message)
+
+
+def test_text_encoders(copied):
+    folder = copied()
+    change(folder / "config.json", model_type="clip_vision_model")
+    with pytest.raises(ValueError, match="'clip_vision_model'; known: clip, clip_text_model"):
+        load_text_encoder(folder)
+    change(folder / "config.json", model_type="clip_text_model", text_config=..., vision_config=...)
+    with pytest.raises(ValueError, match=r"a text encoder .* logit_scale_init_value="):
+        load_text_encoder(folder)
 
 
 def test_missing_files(copied):
