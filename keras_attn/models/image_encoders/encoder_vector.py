@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.picture_vector import picture_vector, picture_width
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -42,15 +42,8 @@ class EncoderVector(BaseLayer):
 
     def call(self, images, training=None):
         pixels = ops.cast(images, "float32") * self.scale
-        if isinstance(self.encoder, VisionTransformer):
-            vector, _ = self.encoder.pool(pixels, training=training)
-        else:
-            grid = ops.cast(self.encoder(pixels, training=training), "float32")
-            vector = ops.mean(grid, axis=(1, 2))
+        vector = picture_vector(self.encoder, pixels, training)
         return ops.cast(vector, self.compute_dtype)
 
     def compute_output_shape(self, images_shape):
-        batch, *_, units = self.encoder.compute_output_shape(images_shape)
-        if isinstance(self.encoder, VisionTransformer):
-            units = self.encoder.config.pooled_dim
-        return (batch, units)
+        return (images_shape[0], picture_width(self.encoder, images_shape))
