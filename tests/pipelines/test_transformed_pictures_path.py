@@ -166,6 +166,13 @@ def test_a_pretrained_encoder(tmp_path, fine_tune):
     assert restored(stored(recipe)) == recipe
 
 
+def test_an_encoder_from_scratch_learns_as_fast_as_the_head():
+    choices = {"encoder": "small_conv", "fine_tune": True, "image_size": 29, "read_size": 16}
+    recipe = RECIPE.replaced(choices)
+    made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
+    assert "encoder" not in made.slow_layers and made.model.encoder.trainable_weights
+
+
 def test_an_encoder_behind_transformers_is_trained_and_served(data, tmp_path, capsys):
     run, saved = tmp_path / "run", tmp_path / "model"
     chosen = [
@@ -197,7 +204,7 @@ def test_an_encoder_behind_transformers_is_trained_and_served(data, tmp_path, ca
 @pytest.mark.parametrize(
     "choices, message",
     [
-        ({"encoder": "small_conv"}, "Expected fine_tune with an encoder from scratch"),
+        ({"encoder": "small_conv"}, "Expected a pretrained encoder, or fine_tune with one from"),
         (
             {"encoder": "keras_hub", "backbone": "efficientnet_lite0"},
             "Expected no backbone=efficientnet_lite0 with another encoder. Received: KerasHub",

@@ -118,10 +118,10 @@ class SpatialTransformer:
 
     def check(self):
         """Raises ValueError for a backbone beside another encoder, or one that never learns."""
-        if getattr(self.encoder, "from_scratch", False) and not self.fine_tune:
+        if self._is_random and not self.fine_tune:
             raise ValueError(
-                "Expected fine_tune with an encoder from scratch. "
-                f"Received: {type(self.encoder).__name__}"
+                "Expected a pretrained encoder, or fine_tune with one from scratch. "
+                f"Received: {type(self.encoder).__name__} from scratch"
             )
         if self.backbone != SMALL and not isinstance(self.encoder, OwnNetwork):
             raise ValueError(
@@ -143,7 +143,12 @@ class SpatialTransformer:
     @property
     def slow_network(self) -> bool:
         """Whether the network behind the transformers was trained before, and is so again."""
-        return self.fine_tune and not isinstance(self.encoder, OwnNetwork)
+        is_other = not isinstance(self.encoder, OwnNetwork)
+        return self.fine_tune and is_other and not self._is_random
+
+    @property
+    def _is_random(self):
+        return getattr(self.encoder, "from_scratch", False)
 
     def network(self, size):
         """What is behind the transformers, for crops of `size` × `size` pixels in 0..1."""
