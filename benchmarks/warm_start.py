@@ -25,6 +25,7 @@ from keras_attn_pipelines.recipes.own_pictures import RECIPE as OWN_PICTURES
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
+SUBJECT = "dogs?|puppy|puppies"
 SCORES = {"BLEU-1": "bleu_1", "BLEU-4": "bleu_4", "CIDEr-D": "cider_d"}
 
 
@@ -86,7 +87,7 @@ def write_folder(folder, splits) -> Path:
 
 if __name__ == "__main__":
     parser = training_parser(__doc__, "data folder with a split")
-    parser.add_argument("--subject", default="dogs?|puppy|puppies", help="regular expression")
+    parser.add_argument("--subject", default=SUBJECT, help="regular expression")
     parser.add_argument("--count", type=int, default=200, help="pictures of one's own")
     parser.add_argument("--cache", help="folder of the feature cache")
     given = parser.parse_args()

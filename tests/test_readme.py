@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,27 @@ def test_a_vision_transformer(tmp_path, monkeypatch):
     page = blocks("docs/mechanisms/vision_transformer.md")
     exec(next(block for block in page if "GridPositions" in block), names)
     assert names["model"].output_shape == (None, 2)
+
+
+@pytest.mark.systems
+def test_clip(tmp_path, monkeypatch, capsys):
+    """A caption is judged, pictures are found, and CLIP is fine-tuned in about 20 lines."""
+    monkeypatch.chdir(tmp_path)
+    data = write_scenes("my_pictures", train=11, dev=3, test=3, novel=2)
+    shutil.copytree(ROOT / "tests/golden/dual_encoders/early", "clip-vit-base-patch32")
+    shutil.copy(next((data / "images").iterdir()), "photo.jpg")
+    page = "docs/tutorials/clip.md"
+    assert 0 <= run(page, "clip_score(")["clip_score"]([[1.0]], [[1.0]])[0] <= 2.5
+    capsys.readouterr()
+    run(page, "argsort")
+    assert len(capsys.readouterr().out.splitlines()) == 5
+    (code,) = (block for block in blocks(page) if "ContrastiveLoss" in block)
+    assert sum(map(lines_of, ast.parse(code).body)) < 20
+    model = run(page, "ContrastiveLoss")["clip"].model
+    assert model.optimizer.iterations > 0 and (tmp_path / "my_clip.keras").is_file()
+    frozen = len(model.trainable_weights)
+    model.enable_lora(2)
+    assert len(model.trainable_weights) != frozen
 
 
 def test_a_spatial_transformer(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from keras_attn.pretrained.vision_settings import check_known, common_sizes, nor
 TOWER, TEXT = "vision_model.", "text_model."
 _PATCHES = "embeddings.patch_embedding.weight"
 _NUMBERS = "embeddings.position_ids"
-_BETWEEN = ("visual_projection.weight", "text_projection.weight", "logit_scale", "logit_bias")
+BETWEEN = ("visual_projection.weight", "text_projection.weight", "logit_scale", "logit_bias")
 """What relates pictures to texts."""
 _CLIP, _SIGLIP = ("clip", "clip_vision_model"), ("siglip", "siglip_vision_model")
 _NAFLEX = ("siglip2", "siglip2_vision_model")
@@ -46,7 +46,7 @@ def vision_tensors(files):
         tensors = {
             name: array
             for name, array in tensors.items()
-            if not name.startswith(TEXT) and name not in _BETWEEN
+            if not name.startswith(TEXT) and name not in BETWEEN
         }
     return without_numbers(files.path, tensors)
 

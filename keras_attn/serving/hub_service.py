@@ -115,6 +115,9 @@ def hub_service(
             f"their requests. Received: {prompt!r:.80} for {type(task).__name__}"
         )
 
+    if prompt is not None:
+        _check_prompt(task.preprocessor, prompt, max_length)
+
     def function_of(answer, names):
         asked = _one_by_one(answer, names) if one_by_one or reads_pictures else answer
 
@@ -294,6 +297,16 @@ def _stops(tokenizer):
     """Ids of the tokens that end a text, as keras-hub's `generate` finds them."""
     ids = (getattr(tokenizer, name, None) for name in ("end_token_id", "end_token2_id"))
     return [token for token in ids if token is not None]
+
+
+def _check_prompt(preprocessor, prompt, max_length):
+    """Raises ValueError for a prompt that fills an answer."""
+    count = len(preprocessor.tokenizer(prompt)) + 1  # The start token.
+    if count >= max_length:
+        raise ValueError(
+            f"Expected a prompt of fewer than max_length={max_length} tokens. "
+            f"Received: {prompt!r:.80}, of {count}"
+        )
 
 
 def _check_tokenizer(tokenizer):

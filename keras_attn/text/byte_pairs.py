@@ -49,26 +49,18 @@ class BytePairs(NamedPieces):
     def __init__(self, names: Sequence[str], merges: Sequence[Sequence[str]]):
         self.merges = [tuple(pair) for pair in merges]
         values = {sign: byte for byte, sign in enumerate(byte_alphabet())}
-        odd, self.spelled = [], [b""] * SPECIAL_PIECES
+        odd, spellings = [], [b""] * SPECIAL_PIECES
         for name in list(names)[SPECIAL_PIECES:]:
             signs = name.removesuffix(self.ending)
             if not set(signs) <= set(values) or (name and not signs):
                 odd.append(name)
             spelled = bytes(values.get(sign, 0) for sign in signs)
-            self.spelled.append(spelled if signs == name else spelled + b" ")
+            spellings.append(spelled if signs == name else spelled + b" ")
         if odd:
             raise ValueError(f"Expected names in the alphabet of bytes. Received: {odd[:5]}")
+        self.spelled = spellings
+        self._bytes, self._last_bytes = (_byte_ids(names, ending) for ending in ("", self.ending))
         super().__init__(names)
-        self._bytes, self._last_bytes = (self._byte_ids(ending) for ending in ("", self.ending))
-
-    def _byte_ids(self, ending):
-        """The id of each byte before an ending."""
-        names = [sign + ending for sign in byte_alphabet()]
-        if missing := [name for name in names if name not in self.ids]:
-            raise ValueError(
-                f"Expected a piece for each of 256 bytes. Received: none for {missing[0]!r}"
-            )
-        return [self.ids[name] for name in names]
 
     def words(self, texts):
         """String (B,), UTF-8 without NUL, to its words, ragged string (B, W)."""
@@ -153,6 +145,17 @@ class BytePairs(NamedPieces):
             shape_invariants=(tf.TensorShape([None]),) * 3,
         )
         return tf.RaggedTensor.from_value_rowids(tokens, owners, count, validate=False)
+
+
+def _byte_ids(names, ending):
+    """The id of each byte before an ending."""
+    ids = {name: place for place, name in enumerate(names) if place >= SPECIAL_PIECES}
+    signs = [sign + ending for sign in byte_alphabet()]
+    if missing := [sign for sign in signs if sign not in ids]:
+        raise ValueError(
+            f"Expected a piece for each of 256 bytes. Received: none for {missing[0]!r}"
+        )
+    return [ids[sign] for sign in signs]
 
 
 def _are_ordered(merges, ending):

@@ -1,5 +1,6 @@
 """One entry a layer; it inherits every test of the matrix."""
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -65,6 +66,8 @@ from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import ConvSeq2SeqEncod
 from keras_attn.models.data_to_text.fact_encoder import FactEncoder
 from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder
 from keras_attn.models.dual_encoder.text_encoder import TextEncoder
+from keras_attn.models.image_encoders.encoder_vector import EncoderVector
+from keras_attn.models.image_encoders.keras_hub_encoder import KerasHubEncoder
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.memory.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
@@ -76,7 +79,9 @@ from keras_attn.models.text_classifier.text_classifier import TextClassifier
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
+from keras_attn.models.vision_transformer.grid_rotary_positions import GridRotaryPositions
 from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.multi_head_pooling import MultiHeadPooling
 from keras_attn.models.vision_transformer.vision_sequence import VisionSequence
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
@@ -161,6 +166,14 @@ def _spatial_transformer_classifier(**kwargs):
         transformers.append(SpatialTransformer(localization, Affine(), (3, 5), **options))
     encoder = keras.layers.Conv2D(2, 3)
     return SpatialTransformerClassifier(transformers, encoder, 7, 0.2, True, 2, **kwargs)
+
+
+def _hub_encoder(**kwargs):
+    import keras_hub
+
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 6, "mlp_dim": 7}
+    sizes |= {"image_shape": (15, 20, 3), "patch_size": (5, 5), "dtype": kwargs.get("dtype")}
+    return KerasHubEncoder(keras_hub.models.ViTBackbone(**sizes), 0.02, [0.1, 0.2, 0.3], **kwargs)
 
 
 def _text_classifier(**kwargs):
@@ -546,6 +559,16 @@ CASES = {
     "vision_sequence": Case(
         lambda **k: VisionSequence(VisionTransformer(VISION, **k), **k), ((2, 6, 10, 3),)
     ),
+    "multi_head_pooling": Case(
+        lambda **k: MultiHeadPooling(2, 7, "relu", 1e-4, **k), ((2, 11, 6),)
+    ),
+    "grid_rotary_positions": Case(
+        lambda **k: GridRotaryPositions(3, 5, 2, 10.0, **k), ((2, 3, 17, 4),)
+    ),
+    "encoder_vector": Case(
+        lambda **k: EncoderVector(SmallConvEncoder((3, 5), (2, 3), **k), 2.0, **k),
+        ((2, 11, 13, 3),),
+    ),
     "image_classifier": Case(
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),
@@ -565,4 +588,6 @@ CASES = {
     "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }
+if importlib.util.find_spec("keras_hub"):
+    CASES["keras_hub_encoder"] = Case(_hub_encoder, ((2, 15, 20, 3),))
 SEQUENCES = {name: case for name, case in CASES.items() if case.sequence}

@@ -62,7 +62,7 @@ def model_of(text, vision, **options):
     import torch
     from transformers import CLIPConfig, CLIPModel
 
-    torch.manual_seed(3)
+    torch.manual_seed(4)
     config = CLIPConfig(text_config={**TEXT, **text}, vision_config={**VISION, **vision}, **options)
     model = CLIPModel(config)
     model.set_attn_implementation("eager")

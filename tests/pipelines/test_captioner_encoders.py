@@ -10,6 +10,8 @@ from keras_attn.contracts import METADATA_FILE
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.stored import restored, stored
+from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.recipes.flickr8k_transformer import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.tasks.captioning import KerasHub, PatchTransformer
@@ -147,3 +149,12 @@ def test_encoders_by_name():
         KerasHub().build(32)
     with pytest.raises(ValueError, match=r"encoder to be one of efficientnet_lite0, small_conv"):
         RECIPE.replaced({"encoder": "resnet"})
+
+
+def test_encoders_are_read_where_earlier_runs_have_them():
+    recipe = load_recipe("flickr8k_vit")
+    parts = json.dumps(stored(recipe))
+    assert '"experiment.PatchTransformer"' in parts
+    earlier = parts.replace('"experiment.Patch', '"captioning.Patch')
+    earlier = earlier.replace('"experiment.EncoderTuning', '"captioning.EncoderTuning')
+    assert restored(json.loads(earlier)) == recipe

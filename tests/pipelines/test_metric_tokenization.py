@@ -76,6 +76,16 @@ def test_meteor_can_be_left_out(asked, given, monkeypatch):
     assert received == [given] and ("needs Java" in table) == asked
 
 
+def test_what_follows_a_prompt_is_scored():
+    task = load_recipe("flickr8k_vit").replaced({"prompt": "A photo of"}).task
+    tokenizer = SimpleNamespace(normalize_all=lambda texts: [text.lower() for text in texts])
+    answers = [{TEXT: np.array([b"a photo of a dog on sand"]), SCORE: np.zeros(1)}]
+    arguments = ([record("a dog on sand")], answers, {"tokenizer": tokenizer}, {"beam_width": 2})
+    evaluation = task.work().evaluation(*arguments)
+    assert evaluation.scores["bleu_4"] == pytest.approx(100) and evaluation.scores["exact"] == 1
+    assert "a photo of a dog on sand" in evaluation.json()
+
+
 def test_a_resumed_training_takes_what_the_stopped_one_decided():
     recipe = load_recipe("translator_rnn")
     decided = recipe.replaced({"metric_tokenization": "char"})

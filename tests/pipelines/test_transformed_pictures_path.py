@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn.pretrained.vision_transformer import load_vision_transformer
 from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.experiment.stored import restored, stored
 from keras_attn_pipelines.recipes.images_stn import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.encoded import built
 from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, write_classes
+from tests.pretrained.test_vision_towers import write
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -138,9 +141,74 @@ def test_a_pretrained_backbone(fine_tune):
     assert model(np.zeros((2, 128, 128, 3), "uint8")).shape == (2, 3)
 
 
+def eye(tmp_path, name):
+    """A small CLIP of transformers."""
+    return {"encoder": "vit", "pretrained": str(write(tmp_path / name, name)), "read_size": 15}
+
+
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_a_pretrained_encoder(tmp_path, fine_tune):
+    """The crops' vectors are those of the encoder alone; it is frozen, or learns slowly."""
+    choices = {"image_size": 29, "parallel": 2, "dropout": 0.0, "fine_tune": fine_tune}
+    recipe = RECIPE.replaced({**eye(tmp_path, "clip"), **choices})
+    made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
+    model, encoder = made.model, load_vision_transformer(recipe.model.encoder.pretrained)
+    pictures = np.random.default_rng(3).integers(0, 256, (2, 29, 29, 3)).astype("uint8")
+    crops = [layer(pictures / np.float32(255)).images for layer in model.transformers]
+    vectors = np.stack([encoder.pool(255 * np.array(crop))[0] for crop in crops])
+    head = model.head
+    expected = vectors.max(axis=0) @ np.array(head.kernel) + np.array(head.bias)
+    np.testing.assert_allclose(model(pictures), expected, rtol=1e-4, atol=1e-5)
+    trained = {weight.path for weight in model.trainable_weights}
+    own = {weight.path for weight in model.encoder.weights}
+    assert own & trained == (own if fine_tune else set())
+    assert ("encoder" in made.slow_layers) == fine_tune
+    assert restored(stored(recipe)) == recipe
+
+
+def test_an_encoder_from_scratch_learns_as_fast_as_the_head():
+    choices = {"encoder": "small_conv", "fine_tune": True, "image_size": 29, "read_size": 16}
+    recipe = RECIPE.replaced(choices)
+    made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
+    assert "encoder" not in made.slow_layers and made.model.encoder.trainable_weights
+
+
+def test_an_encoder_behind_transformers_is_trained_and_served(data, tmp_path, capsys):
+    run, saved = tmp_path / "run", tmp_path / "model"
+    chosen = [
+        word
+        for key, value in eye(tmp_path, "clip").items()
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    command = ["train", "images_stn", "--data", str(data), "--out", str(run), "--epochs", "1"]
+    command += ["--image-size", "29", "--batch-size", "5", *chosen]
+    assert main([*command, "--fine-tune"]) == 0
+    assert main(["export", str(run), str(saved), "--no-evaluate"]) == 0
+    card = (saved / "1" / "README.md").read_text()
+    assert "a picture encoder (VisionTransformer) behind spatial transformers" in card
+    asked, figure = str(data / LABELS[0] / "0.png"), tmp_path / "figure.png"
+    capsys.readouterr()
+    for model in (run, saved):
+        assert main(["predict", str(model), asked, "--json"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first["labels"] == second["labels"]
+    np.testing.assert_allclose(first["scores"], second["scores"], atol=1e-5)
+    assert main(["explain", str(saved), asked, "--out", str(figure)]) == 0
+    assert figure.stat().st_size > 1000
+    command = ["train", "images_stn", "--from", str(saved), "--data", str(data), "--epochs", "1"]
+    more = ["--out", str(tmp_path / "more"), "--batch-size", "5", "--fine-tune"]
+    more += ["--pretrained", str(tmp_path / "clip")]
+    assert main([*command, *more]) == 0
+
+
 @pytest.mark.parametrize(
     "choices, message",
     [
+        ({"encoder": "small_conv"}, "Expected a pretrained encoder, or fine_tune with one from"),
+        (
+            {"encoder": "keras_hub", "backbone": "efficientnet_lite0"},
+            "Expected no backbone=efficientnet_lite0 with another encoder. Received: KerasHub",
+        ),
         ({"backbone": "vgg"}, "Expected backbone to be one of small, efficientnet_lite0"),
         ({"fit": "pad"}, "Expected fit to be one of squash, crop"),
         ({"transforms": ("affine", "warp")}, "Expected transforms to be one of translation, "),

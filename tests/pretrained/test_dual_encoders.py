@@ -1,15 +1,23 @@
 """CLIP of transformers: weights, tokenizers and answers as there."""
 
 import functools
+import json
+import shutil
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from safetensors.numpy import load_file, save_file
 
 from keras_attn.images.picture_format import PictureFormat
-from keras_attn.pretrained import load, load_dual_encoder, load_picture_format
+from keras_attn.pretrained import (
+    load,
+    load_dual_encoder,
+    load_picture_format,
+    load_text_encoder,
+)
 from keras_attn.pretrained.vision_transformer import load_image_classifier
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dual_encoders"
@@ -56,6 +64,27 @@ def test_equals_transformers(case):
     close(clip.model({"image": arrays["pictures"], "tokens": tokens}), arrays["logits_per_image"])
     assert clip.picture_format == load_picture_format(GOLDEN / case)
     assert clip.picture_format == PictureFormat(15, 15, "shortest_edge", interpolation="bicubic")
+
+
+@pytest.mark.parametrize("root", ["", "text_model."])
+def test_texts_alone(root, tmp_path):
+    """Of a CLIPModel, and as CLIPTextModel and CLIPTextModelWithProjection write it."""
+    _, arrays = loaded("recent")
+    folder = shutil.copytree(GOLDEN / "recent", tmp_path / "alone")
+    settings = json.loads((folder / "config.json").read_text())["text_config"]
+    settings["model_type"] = "clip_text_model"
+    (folder / "config.json").write_text(json.dumps(settings))
+    tensors = load_file(folder / "model.safetensors")
+    texts = {name: array for name, array in tensors.items() if name.startswith("text_")}
+    if not root:
+        del texts["text_projection.weight"]
+    texts = {name.replace("text_model.", root): array for name, array in texts.items()}
+    save_file(texts, folder / "model.safetensors")
+    for source in (folder, GOLDEN / "recent"):
+        text = load_text_encoder(source)
+        tokens = text.tokens([str(each) for each in arrays["texts"]])
+        real = tokens.numpy() != 0
+        close(ops.convert_to_numpy(text.model(tokens))[real], arrays["hidden"][real])
 
 
 def test_it_is_saved_and_its_pictures_can_be_classified(tmp_path):

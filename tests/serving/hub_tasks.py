@@ -4,9 +4,10 @@ import io
 
 import keras
 import keras_hub
+import numpy as np
 import sentencepiece
 
-from keras_attn.decoding import Beam, Greedy, HubSampler
+from keras_attn.decoding import Beam, Greedy, HubSampler, hub_attention
 
 TEXTS = ["the quick fox ran", "the quick old fox", "a fox sat on the mat", "quick quick fox", "ox"]
 LENGTH = 17
@@ -124,6 +125,18 @@ def check_greedy():
         expected = generated(task, "greedy", prompts)
         assert generated(task, HubSampler(Greedy()), prompts) == expected
         assert len(generated(task, HubSampler(Beam(3)), prompts)) == len(prompts)
+        check_attention(task, prompts)
+
+
+def check_attention(task, prompts):
+    """Rows of weights sum to 1, and nothing is left behind in the task."""
+    inputs = task.preprocessor.generate_preprocess(prompts, sequence_length=LENGTH)
+    first, again = hub_attention(task, inputs), hub_attention(task, inputs)
+    for weights, same in zip(first, again):
+        if weights is not None:
+            weights = keras.ops.convert_to_numpy(weights)
+            np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-5)
+            np.testing.assert_array_equal(weights, keras.ops.convert_to_numpy(same))
 
 
 if __name__ == "__main__":

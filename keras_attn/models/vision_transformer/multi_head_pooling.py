@@ -7,6 +7,7 @@ from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.feed_forward import GELU_TANH, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
+from keras_attn.layers.traced_spec import traced_spec
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -66,3 +67,7 @@ class MultiHeadPooling(BaseLayer):
     def compute_output_shape(self, inputs_shape):
         batch, length, units = inputs_shape
         return (batch, units), (batch, self.num_heads, length)
+
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns."""
+        return traced_spec(self, *args, **kwargs)

@@ -21,6 +21,14 @@ from keras_attn_pipelines.experiment.parts import (
     TaskSpec,
     Work,
 )
+from keras_attn_pipelines.experiment.picture_encoders import (
+    Applications,
+    EfficientNetLite0,
+    EncoderTuning,
+    KerasHub,
+    PatchTransformer,
+    SmallConv,
+)
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.experiment.schedules import (
@@ -36,19 +44,24 @@ from keras_attn_pipelines.experiment.transformer_sizes import PretrainedSizes, T
 __all__ = [
     "SGD",
     "Adam",
+    "Applications",
     "BeamSearch",
     "Built",
     "Callbacks",
     "CaptionScoring",
     "Cosine",
+    "EfficientNetLite0",
+    "EncoderTuning",
     "Evaluation",
     "Experiment",
     "Feature",
     "Fit",
     "InverseSquareRoot",
+    "KerasHub",
     "Model",
     "Objective",
     "Optimizer",
+    "PatchTransformer",
     "PictureOptions",
     "Pieces",
     "PretrainedSizes",
@@ -56,6 +69,7 @@ __all__ = [
     "Request",
     "Schedule",
     "Setting",
+    "SmallConv",
     "Source",
     "SplitShares",
     "Staircase",

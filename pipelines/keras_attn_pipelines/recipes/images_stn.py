@@ -13,8 +13,9 @@ Pictures may have any size; the transformers read them at `--image-size` and pas
 CNN's features the largest value in any of their crops counts; `--parallel 1 --bound 0.5` is a
 single one. During training, pictures are shifted and turned at random (`--shift 0 --turn 0` where
 that changes the label). `--transforms none` is the CNN alone; `--backbone efficientnet_lite0`
-starts from ImageNet weights, recommended for a few hundred pictures. The SavedModel maps image
-bytes to labels, scores and the crop that the CNN saw.
+starts from ImageNet weights, recommended for a few hundred pictures; `--encoder vit --pretrained
+CHECKPOINT` takes the vector that CLIP, DINOv2 or another encoder has of each crop. The SavedModel
+maps image bytes to labels, scores and the crop that the CNN saw.
 """
 
 from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit, PictureOptions

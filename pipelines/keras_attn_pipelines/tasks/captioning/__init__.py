@@ -1,7 +1,6 @@
 """Image captioning."""
 
-from keras_attn_pipelines.tasks.captioning.captioned_pictures import CaptionedPictures
-from keras_attn_pipelines.tasks.captioning.encoders import (
+from keras_attn_pipelines.experiment.picture_encoders import (
     Applications,
     EfficientNetLite0,
     EncoderTuning,
@@ -9,6 +8,7 @@ from keras_attn_pipelines.tasks.captioning.encoders import (
     PatchTransformer,
     SmallConv,
 )
+from keras_attn_pipelines.tasks.captioning.captioned_pictures import CaptionedPictures
 from keras_attn_pipelines.tasks.captioning.recurrent import ShowAttendTell
 from keras_attn_pipelines.tasks.captioning.settings import Captioning
 from keras_attn_pipelines.tasks.captioning.transformer import CaptionTransformer

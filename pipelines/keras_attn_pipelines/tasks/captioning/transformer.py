@@ -5,15 +5,15 @@ from typing import ClassVar
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
 from keras_attn_pipelines.experiment.fields import choice, option, part
-from keras_attn_pipelines.experiment.transformer_sizes import SIZES, Sizes, TransformerSizes
-from keras_attn_pipelines.tasks.captioning.build import built_captioner
-from keras_attn_pipelines.tasks.captioning.encoders import (
+from keras_attn_pipelines.experiment.picture_encoders import (
     ENCODER,
     ENCODERS,
     EfficientNetLite0,
     Encoder,
     EncoderTuning,
 )
+from keras_attn_pipelines.experiment.transformer_sizes import SIZES, Sizes, TransformerSizes
+from keras_attn_pipelines.tasks.captioning.build import built_captioner
 
 
 @part

@@ -132,10 +132,9 @@ class CaptioningWork:
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Work`: what follows the prompt is scored."""
-        (said,) = vocabularies[TOKENIZER].decode_all(
-            [prompt_ids(vocabularies[TOKENIZER], self.task.prompt)]
-        )
-        captions = [caption.removeprefix(said).strip() for caption in best_texts(answers)]
+        captions = best_texts(answers)
+        if self.task.prompt:
+            captions = _without(self.task.prompt, captions, vocabularies[TOKENIZER])
         references = [record.captions for record in records]
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         meteor = None if self.task.scoring.meteor else False
@@ -175,6 +174,12 @@ class CaptioningWork:
             f"{heads} Pictures are fitted to {service.reader.picture_format}.",
             "Search": search_text(service) + begun,
         }
+
+
+def _without(prompt, captions, tokenizer):
+    """What captions say after a prompt, as the tokenizer spells it."""
+    (said,) = tokenizer.normalize_all([prompt])
+    return [caption.removeprefix(said).strip() for caption in captions]
 
 
 def _cell(key, value):

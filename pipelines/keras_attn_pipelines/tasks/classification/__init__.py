@@ -10,6 +10,7 @@ from keras_attn_pipelines.tasks.classification.settings import (
 )
 from keras_attn_pipelines.tasks.classification.spatial_transformer import (
     DigitSpatialTransformer,
+    OwnNetwork,
     SpatialTransformer,
     SpatialTransforms,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "DistortedDigits",
     "LabeledPictures",
     "LabeledTexts",
+    "OwnNetwork",
     "SpatialTransformer",
     "SpatialTransforms",
     "TextClassification",

@@ -6,13 +6,16 @@ from typing import ClassVar
 
 from keras_attn.contracts import IMAGE, LOGITS
 from keras_attn_pipelines.data.vocabulary import LABELS
-from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.fields import choice, option, part
 from keras_attn_pipelines.experiment.parts import Built
+from keras_attn_pipelines.experiment.picture_encoders import ENCODER, ENCODERS, Encoder
 
 NONE = "none"
 FIXED_ANGLE = ("translation", "attention")
 TRANSFORMS = (*FIXED_ANGLE, "similarity", "affine", "projective", "thin_plate_spline")
 SMALL, LITE0 = "small", "efficientnet_lite0"
+OWN = "backbone"
+"""Name of the choice of no other encoder than the backbone."""
 FEATURES, PLACES = "features", "places"
 APART, MOST_PARALLEL = 40, 9
 """Degrees between the angles at which parallel transformers start, and how many fill a circle."""
@@ -82,6 +85,14 @@ class SpatialTransforms:
 
 
 @part
+class OwnNetwork:
+    """No encoder, but the CNN of --backbone."""
+
+    def build(self, image_size):
+        """See `Encoder`: none."""
+
+
+@part
 class SpatialTransformer:
     """Spatial transformers before a CNN, for pictures of any kind."""
 
@@ -96,8 +107,27 @@ class SpatialTransformer:
         settled=True,
         choices=(SMALL, LITE0),
     )
-    fine_tune: bool = option(f"train the weights of {LITE0} too", default=False)
+    encoder: Encoder = choice(
+        f"{ENCODER} whose vector of each crop is classified",
+        default=OwnNetwork(),
+        kinds={OWN: OwnNetwork, **ENCODERS},
+        settled=True,
+    )
+    fine_tune: bool = option(f"train the weights of {LITE0}, or of the encoder, too", default=False)
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+
+    def check(self):
+        """Raises ValueError for a backbone beside another encoder, or one that never learns."""
+        if self._is_random and not self.fine_tune:
+            raise ValueError(
+                "Expected a pretrained encoder, or fine_tune with one from scratch. "
+                f"Received: {type(self.encoder).__name__} from scratch"
+            )
+        if self.backbone != SMALL and not isinstance(self.encoder, OwnNetwork):
+            raise ValueError(
+                f"Expected no backbone={self.backbone} with another encoder. "
+                f"Received: {type(self.encoder).__name__}"
+            )
 
     def check_features(self, features):
         """See `Model`: a picture needs at least 2 × 2 pixels."""
@@ -110,14 +140,28 @@ class SpatialTransformer:
         """See `Model`."""
         return _built(self, features, vocabulary_sizes, seed, grayscale=False)
 
-    def encoder(self, size):
-        """The CNN behind the transformers."""
+    @property
+    def slow_network(self) -> bool:
+        """Whether the network behind the transformers was trained before, and is so again."""
+        is_other = not isinstance(self.encoder, OwnNetwork)
+        return self.fine_tune and is_other and not self._is_random
+
+    @property
+    def _is_random(self):
+        return getattr(self.encoder, "from_scratch", False)
+
+    def network(self, size):
+        """What is behind the transformers, for crops of `size` × `size` pixels in 0..1."""
         import keras
 
         from keras_attn.models.image_encoders.efficientnet_lite0_encoder import (
             EfficientNetLite0Encoder,
         )
+        from keras_attn.models.image_encoders.encoder_vector import EncoderVector
 
+        if (encoder := self.encoder.build(size)) is not None:
+            encoder.trainable = self.fine_tune
+            return EncoderVector(encoder, name="encoder")
         if self.backbone == LITE0:
             backbone = EfficientNetLite0Encoder()
             backbone.trainable = self.fine_tune
@@ -188,7 +232,9 @@ class DigitSpatialTransformer:
         """See `Model`."""
         return _built(self, features, vocabulary_sizes, seed, grayscale=True)
 
-    def encoder(self, size):
+    slow_network: ClassVar[bool] = False
+
+    def network(self, size):
         """The CNN behind the transformers."""
         import keras
 
@@ -266,7 +312,7 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
         size = read
     model = SpatialTransformerClassifier(
         transformers,
-        part.encoder(size),
+        part.network(size),
         vocabulary_sizes[LABELS],
         part.dropout,
         grayscale,
@@ -276,7 +322,14 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
     model.build((None, height, width, 3))
     several = f"{len(angles)} parallel " if len(angles) > 1 else ""
     behind = f" behind spatial transformers ({several}{', '.join(names)})" if transformers else ""
-    return Built(model, f"a CNN{behind}", [layer.name for layer in transformers])
+    slow = [*transformers, *([model.encoder] if part.slow_network else [])]
+    return Built(model, f"{_name(model.encoder)}{behind}", [layer.name for layer in slow])
+
+
+def _name(network) -> str:
+    """What a network is, in words."""
+    encoder = getattr(network, "encoder", None)
+    return "a CNN" if encoder is None else f"a picture encoder ({type(encoder).__name__})"
 
 
 def _transform(name) -> Callable:

@@ -1,7 +1,7 @@
-"""Picture encoders, parts inside captioning models."""
+"""Picture encoders, parts inside models of captioning and classification."""
 
 import json
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.picture_options import CHECKPOINT, PREPROCESSING
@@ -14,7 +14,7 @@ class Encoder(Protocol):
     """A picture encoder and its sizes.
 
     An encoder may have a method `check_pictures(pictures)`, which raises ValueError for
-    `PictureOptions` that it does not go with.
+    `PictureOptions` that it does not go with; and `from_scratch`, whether it has random weights.
     """
 
     def build(self, image_size: int) -> Any:
@@ -59,6 +59,8 @@ class EfficientNetLite0:
 class SmallConv:
     """A small CNN from scratch."""
 
+    from_scratch: ClassVar[bool] = True
+
     def build(self, image_size):
         """See `Encoder`."""
         from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
@@ -80,6 +82,11 @@ class Applications:
         ".weights.h5 file of the network without its top",
         default=IMAGENET,
     )
+
+    @property
+    def from_scratch(self) -> bool:
+        """See `Encoder`."""
+        return self.weights == RANDOM
 
     def build(self, image_size):
         """See `Encoder`: from scratch, training uses the statistics of batches."""
@@ -145,6 +152,11 @@ class PatchTransformer:
         default="{}",
         settled=True,
     )
+
+    @property
+    def from_scratch(self) -> bool:
+        """See `Encoder`."""
+        return not (self.pretrained or json.loads(self.vision))
 
     def check(self):
         """Raises ValueError unless the arguments are an object of JSON."""
