@@ -16,7 +16,7 @@ from keras_attn.contracts import (
 from keras_attn.decoding.hub_attention import hub_attention
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.views import SECOND_PASS_WORDS, SOURCE
-from keras_attn.text.byte_pair_tokenizer import byte_alphabet
+from keras_attn.text.byte_pairs import byte_alphabet
 from keras_attn.viz.declared import Heads, Matrix, PictureMap
 
 HUB_TEXT_VIEWS = (
