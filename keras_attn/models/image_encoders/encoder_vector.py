@@ -11,11 +11,11 @@ from keras_attn.models.vision_transformer.picture_vector import picture_vector, 
 class EncoderVector(BaseLayer):
     """The vector of a picture encoder, for classifiers behind spatial transformers.
 
-    Of a `VisionTransformer` it is the pooled vector; of any other encoder, the mean of its grid.
+    Of a `VisionTransformer` it is the pooled vector; of any other encoder, the mean of its outputs.
 
     Args:
         encoder: layer, from pixels in 0..255 (B, height, width, 3) to a grid (B, grid height, grid
-            width, D).
+            width, D) or a sequence (B, S, D).
         scale: float. What the pixels of a call are multiplied by: 255 for pixels in 0..1.
 
     Call arguments:

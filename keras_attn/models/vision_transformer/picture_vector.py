@@ -6,10 +6,11 @@ from keras_attn.models.vision_transformer.vision_transformer import VisionTransf
 
 
 def picture_vector(encoder, images, training=None):
-    """The vector of a `VisionTransformer`, or the mean of another encoder's grid.
+    """The vector of a `VisionTransformer`, or the mean of another encoder's outputs.
 
     Args:
-        encoder: layer from images to a grid (B, grid height, grid width, D).
+        encoder: layer from images to a grid (B, grid height, grid width, D), or to a sequence (B,
+            S, D) as of a `VisionSequence`.
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255.
         training: bool.
 
@@ -18,8 +19,9 @@ def picture_vector(encoder, images, training=None):
     """
     if isinstance(encoder, VisionTransformer):
         return encoder.pool(images, training=training)[0]
-    grid = encoder(images, training=training)
-    return ops.mean(ops.cast(grid, "float32"), axis=(1, 2))
+    outputs = encoder(images, training=training)
+    places = tuple(range(1, len(outputs.shape) - 1))
+    return ops.mean(ops.cast(outputs, "float32"), axis=places)
 
 
 def picture_width(encoder, images_shape):
