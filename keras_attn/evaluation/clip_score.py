@@ -55,6 +55,11 @@ def ref_clip_score(scores, captions, references: Sequence):
     Source: Hessel et al. 2021, arXiv:2104.08718, 3.
     """
     scores, captions = np.asarray(scores, "float64"), np.asarray(captions, "float64")
+    if scores.shape != captions.shape[:1]:
+        raise ValueError(
+            f"Expected a score for each of {len(captions)} captions. "
+            f"Received: scores of shape {scores.shape}"
+        )
     if len(references) != len(captions) or not all(len(own) for own in references):
         raise ValueError(
             f"Expected references for each of {len(captions)} captions. "

@@ -48,3 +48,5 @@ def test_bad_arguments():
     for references in (REFERENCES[1:], [*REFERENCES[1:], []]):
         with pytest.raises(ValueError, match="Expected references for each of 7 captions"):
             ref_clip_score(np.ones(7), CAPTIONS, references)
+    with pytest.raises(ValueError, match=r"a score for each of 7 captions.*shape \(1,\)"):
+        ref_clip_score(np.ones(1), CAPTIONS, REFERENCES)
