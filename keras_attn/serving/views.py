@@ -109,7 +109,7 @@ TRACED_VIEWS = (
     PictureMap(
         TRACED_WEIGHTS,
         SECOND_PASS_WORDS,
-        name="Where what each word looked at came from",
+        name="Each word's attention, traced to the patches",
         signature=ATTENTION,
         heads="rollout",
     ),
