@@ -26,7 +26,7 @@ class DualEncoder(BaseModel):
 
     Args:
         image_encoder: `VisionTransformer`, or any layer from images to a grid (B, grid height, grid
-            width, D), whose mean is a picture's vector.
+            width, D) or a sequence (B, S, D), whose mean is a picture's vector.
         text_encoder: `TextEncoder`.
         image_size: (height, width) in pixels.
         projection_dim: int > 0. P.
