@@ -109,13 +109,12 @@ def hub_service(
     search = _Search(task, HubSampler(strategy, constraints), max_length, stops, strip_prompt)
     size = getattr(task.backbone, "image_size", None)
     reads_pictures = hasattr(task.backbone, "image_sequence_length")
-    if prompt is not None and not reads_pictures:
-        raise ValueError(
-            "Expected a prompt only for a model that reads pictures: the prompts of others are "
-            f"their requests. Received: {prompt!r:.80} for {type(task).__name__}"
-        )
-
     if prompt is not None:
+        if not reads_pictures:
+            raise ValueError(
+                "Expected a prompt only for a model that reads pictures: the prompts of others are "
+                f"their requests. Received: {prompt!r:.80} for {type(task).__name__}"
+            )
         _check_prompt(task.preprocessor, prompt, max_length)
 
     def function_of(answer, names):
@@ -148,8 +147,7 @@ def hub_service(
     if reads_pictures:
         examples = {IMAGE: warm_up_picture(), **({} if prompt is not None else examples)}
         notes |= PictureReader(PictureFormat(size, size)).metadata()
-    tokenizers = {"tokenizer": _Tokenizer(tokenizer)}
-    served = (TEXT, SCORE)
+    tokenizers, served = {"tokenizer": _Tokenizer(tokenizer)}, (TEXT, SCORE)
     return FunctionService(task, tokenizers, function, served, views, examples, notes, explained)
 
 
