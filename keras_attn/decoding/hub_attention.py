@@ -26,6 +26,8 @@ class HubAttention(NamedTuple):
 def hub_attention(task, inputs) -> HubAttention:
     """What every layer and head of a keras-hub model attends to, in one pass without a cache.
 
+    Methods of the layers are replaced while it runs: no other thread may call the task meanwhile.
+
     Args:
         task: keras-hub `CausalLM`, `Seq2SeqLM` or `PaliGemmaCausalLM`, or others whose backbone
             has lists of layers with an attention each.
