@@ -35,6 +35,7 @@ from keras_attn_pipelines.recipes.flickr8k import RECIPE as FLICKR8K
 COUNT, EPOCHS, BATCH = 300, 12, 64
 SCORES = {"BLEU-4": "bleu_4", "CIDEr-D": "cider_d", "CLIPScore": "clip_score"}
 FINE_TUNING = ["--epochs", str(EPOCHS), "--learning-rate", "3e-4", "--warmup-steps", "20"]
+FINE_TUNING += ["--lengths", "14", "17", "20", "24", "31"]  # The decoder has 32 positions.
 BEFORE, AFTER = "as it was imported", f"fine-tuned on {COUNT} pictures"
 
 

@@ -181,8 +181,8 @@ MUTANTS = [
     Mutant(
         "caches see the future",
         "keras_attn/ops/cached_attention.py",
-        'ops.arange(length, dtype="int32") <= last[:, :, None]',
-        'ops.arange(length, dtype="int32") <= last[:, :, None] + 1',
+        "past = slots <= positions",
+        "past = slots <= positions + 1",
         "tests/models/test_transformer_steps.py tests/models/test_transformer.py",
     ),
     Mutant(
@@ -230,8 +230,8 @@ MUTANTS = [
     Mutant(
         "a resumed training begins anew",
         "keras_attn/training/resume.py",
-        "        self.sums = sums or None\n        return _step(model)",
-        "        self.sums = sums or None\n        return 0",
+        "self.sums, self.step = sums or None, _step(model)",
+        "self.sums, self.step = sums or None, 0",
         "tests/pipelines/test_interrupted.py",
     ),
     Mutant(
@@ -308,7 +308,7 @@ MUTANTS = [
     Mutant(
         "a view of the second answer",
         "keras_attn/viz/declared/matrices.py",
-        "weights[0] if weights.ndim == 3",
+        "weights[index] if weights.ndim == 3",
         "weights[-1] if weights.ndim == 3",
         "tests/viz/test_declared.py",
     ),
