@@ -34,6 +34,7 @@ from keras_attn_pipelines.recipes.flickr8k import RECIPE as FLICKR8K
 
 COUNT, EPOCHS, BATCH = 300, 12, 64
 SCORES = {"BLEU-4": "bleu_4", "CIDEr-D": "cider_d", "CLIPScore": "clip_score"}
+DIGITS = {"bleu_4": 1}
 FINE_TUNING = ["--epochs", str(EPOCHS), "--learning-rate", "3e-4", "--warmup-steps", "20"]
 FINE_TUNING += ["--lengths", "14", "17", "20", "24", "31"]  # The decoder has 32 positions.
 BEFORE, AFTER = "as it was imported", f"fine-tuned on {COUNT} pictures"
@@ -65,7 +66,9 @@ def captioners(out, own, splits):
             judge = ("--clip", out / "clip", "--json", path)
             cli("evaluate", folder, "--data", data, "--split", split, *judge)
             scores = json.loads(path.read_text(encoding="utf-8"))["scores"]
-            rows.append([name, of, *(f"{scores[key]:.3f}" for key in SCORES.values())])
+            rows.append(
+                [name, of, *(f"{scores[key]:.{DIGITS.get(key, 3)}f}" for key in SCORES.values())]
+            )
     return table(("captioner", "pictures", *SCORES), rows)
 
 
@@ -93,7 +96,7 @@ def fine_tuned_clip(folder, own, splits):
         return {IMAGE: tf.gather(images, rows), TOKENS: clip.tokens(chosen)}, rows
 
     clip.model.compile(keras.optimizers.AdamW(1e-4), ContrastiveLoss(), jit_compile=False)
-    clip.model.fit(batches.map(batch), epochs=EPOCHS, verbose=2)
+    clip.model.fit(batches.map(batch), epochs=EPOCHS, shuffle=False, verbose=0)
     return {BEFORE: before, AFTER: {of: recalls(clip, *each) for of, each in measured.items()}}
 
 

@@ -16,26 +16,18 @@ wrote, asked about their pictures as its other answers were:
 from pathlib import Path
 
 import numpy as np
-import torch
 from captioner_answers import BEAM
-from transformers import (
-    AutoTokenizer,
-    BlipForConditionalGeneration,
-    BlipImageProcessor,
-    VisionEncoderDecoderModel,
-    ViTImageProcessor,
-)
 from translator_answers import as_int, shaken, sums
 
 FOLDER = Path(__file__).with_name("captioners")
-BLIP = (BlipForConditionalGeneration, BlipImageProcessor)
-GPT2 = (VisionEncoderDecoderModel, ViTImageProcessor)
+BLIP = ("BlipForConditionalGeneration", "BlipImageProcessor")
+GPT2 = ("VisionEncoderDecoderModel", "ViTImageProcessor")
 CASES = {
     "blip": (*BLIP, "a red bird"),
     "blip_earlier": (*BLIP, "the old"),
     "gpt2": (*GPT2, "two dogs"),
 }
-"""Classes of the model and of its processor of pictures, and the prompt, by name of the folder."""
+"""Names of the classes of the model and of its processor of pictures, and the prompt, by folder."""
 SEARCHES = {
     "greedy_11": {"max_length": 11, "num_beams": 1},
     "beam_11": {"max_length": 11, "num_beams": BEAM, "num_return_sequences": BEAM},
@@ -69,13 +61,18 @@ def of_gpt2(model, values, encoded):
 
 def answers(folder, kind, processor, prompt):
     """All arrays of a case."""
+    import torch
+    import transformers
+
+    is_blip = (kind, processor) == BLIP
+    kind, processor = getattr(transformers, kind), getattr(transformers, processor)
     model = kind.from_pretrained(folder, attn_implementation="eager").eval()
-    words = AutoTokenizer.from_pretrained(folder)
+    words = transformers.AutoTokenizer.from_pretrained(folder)
     with np.load(folder / "answers.npz") as arrays:
         pictures = list(arrays["pictures"])
     values = processor.from_pretrained(folder)(pictures, return_tensors="pt")["pixel_values"]
     encoded = words([prompt] * len(values), return_tensors="pt")
-    function = of_blip if kind is BlipForConditionalGeneration else of_gpt2
+    function = of_blip if is_blip else of_gpt2
     arrays = {"prompt": np.array(prompt), **searches(function(model, values, encoded), words)}
     again = searches(function(shaken(model), values, encoded), words)
     if wrong := [n for n in again if n.endswith("ids") and not np.array_equal(again[n], arrays[n])]:
@@ -83,7 +80,7 @@ def answers(folder, kind, processor, prompt):
     _, given, start, _ = function(model, values, encoded)
     inputs = torch.cat([torch.full_like(given[:, :1], start), given[:, :-1]], dim=1)
     with torch.no_grad():
-        if kind is BlipForConditionalGeneration:
+        if is_blip:
             hidden = model.vision_model(pixel_values=values).last_hidden_state
             how = {"encoder_hidden_states": hidden, "output_attentions": True}
             found = model.text_decoder(input_ids=inputs, **how)
@@ -96,6 +93,8 @@ def answers(folder, kind, processor, prompt):
 
 def searches(asked, words):
     """Ids with the start, texts and scores of all searches."""
+    import torch
+
     generate, given, _, end = asked
     arrays = {}
     for name, choices in SEARCHES.items():
@@ -116,6 +115,8 @@ def searches(asked, words):
 
 
 def main():
+    import torch
+
     torch.set_num_threads(1)
     for name, case in CASES.items():
         path = FOLDER / name / "prompts.npz"
