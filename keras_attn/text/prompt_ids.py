@@ -1,4 +1,4 @@
-"""A prompt in a tokenizer's pieces."""
+"""Prompts that answers begin with."""
 
 from keras_attn.contracts import UNKNOWN_ID
 
@@ -36,3 +36,16 @@ def prompt_ids(tokenizer, prompt: str, most: int | None = None) -> list[int]:
             f"end. Received: {prompt!r:.80}, of {len(ids)}"
         )
     return ids
+
+
+def after_prompt(text: str, prompt: str) -> str:
+    """What a text says after a prompt; all of it where it goes on in the prompt's last word.
+
+    Example:
+        >>> after_prompt("a photograph of a dog", "a photograph")
+        'of a dog'
+        >>> after_prompt("a photographer", "a photograph")
+        'a photographer'
+    """
+    rest = text.removeprefix(prompt)
+    return text if rest[:1].isalnum() else rest.strip()

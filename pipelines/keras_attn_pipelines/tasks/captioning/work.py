@@ -10,7 +10,7 @@ from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
 from keras_attn.text.byte_pair_tokenizer import BytePairTokenizer
 from keras_attn.text.detokenize import detokenized
-from keras_attn.text.prompt_ids import prompt_ids
+from keras_attn.text.prompt_ids import after_prompt, prompt_ids
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.word_piece_tokenizer import WordPieceTokenizer
 from keras_attn.training.callbacks import GenerationMetrics
@@ -134,7 +134,8 @@ class CaptioningWork:
         """See `Work`: what follows the prompt is scored."""
         captions = best_texts(answers)
         if self.task.prompt:
-            captions = _without(self.task.prompt, captions, vocabularies[TOKENIZER])
+            (prompt,) = vocabularies[TOKENIZER].normalize_all([self.task.prompt])
+            captions = [after_prompt(caption, prompt) for caption in captions]
         references = [record.captions for record in records]
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         meteor = None if self.task.scoring.meteor else False
@@ -174,12 +175,6 @@ class CaptioningWork:
             f"{heads} Pictures are fitted to {service.reader.picture_format}.",
             "Search": search_text(service) + begun,
         }
-
-
-def _without(prompt, captions, tokenizer):
-    """What captions say after a prompt, as the tokenizer spells it."""
-    (said,) = tokenizer.normalize_all([prompt])
-    return [caption.removeprefix(said).strip() for caption in captions]
 
 
 def _cell(key, value):
