@@ -173,15 +173,15 @@ class Race:
         rows = [
             [
                 name,
-                *(self._rate(results.seconds.get(work, {}), work, name, digits) for work in works),
+                *(self.rate(results.seconds.get(work, {}), work, name, digits) for work in works),
                 *(megabytes(results, phase, name) for phase in held),
             ]
             for name, *_ in self.contenders
         ]
         return table(("what", *works, *held.values()), rows)
 
-    def _rate(self, seconds, work, name, digits):
-        """A cell."""
+    def rate(self, seconds, work, name, digits=0) -> str:
+        """A cell, by a work's seconds by name."""
         if name not in seconds:
             return ""
         rate = f"{self.task.items(work) / np.median(seconds[name]):.{digits}f}"

@@ -15,6 +15,7 @@ from benchmarks import (
     facts_to_sentences,
     hub_captioner_speed,
     layer_complexity,
+    length_speed,
     picture_pipeline,
     progressive_memory,
     sampling_speed,
@@ -301,6 +302,15 @@ def test_transformer_speed(tmp_path):
     lines = markdown.split("\n\n")[1].splitlines()[:2]
     same = "says what keras-attn does: greedy 100%, beam 4 100%"
     assert lines == [f"{name} {same}" for name in names[1:]]
+
+
+@pytest.mark.slow
+def test_length_speed(tmp_path):
+    left_out = ("keras-attn, XLA", "keras-attn, bfloat16", "transformers on torch, bfloat16")
+    options = Options(1, left_out=left_out, works=["greedy"])
+    head, _, *rows = length_speed.compare(TASK, options, tmp_path, (5, 7)).splitlines()[2:]
+    assert head.split(" | ")[1:] == ["5", "7 |"] and rows[0].startswith("| keras-attn |")
+    assert all(float(cell) > 0 for cell in rows[0].split(" | ")[1:-1])
 
 
 @pytest.mark.slow
