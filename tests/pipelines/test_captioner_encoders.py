@@ -114,6 +114,7 @@ def test_a_captioner_with_the_eyes_of_clip(clip, data, tmp_path, capsys):
     assert "test_0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.systems
 def test_a_captioner_with_a_backbone_of_keras_hub(preset, data, tmp_path):
     choices = {"encoder": "keras_hub", "preset": preset, "image_size": 20}

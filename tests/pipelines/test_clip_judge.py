@@ -58,6 +58,7 @@ def test_scores_are_those_of_each_picture_alone(judged, capsys):
     assert "CLIPScore" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.systems
 def test_a_saved_model_is_judged_alike(judged, tmp_path, capsys):
     run, data, result = judged

@@ -80,6 +80,7 @@ def test_malformed_texts_have_the_same_ids_in_graphs_and_in_python(imported):
     assert rows == tokenizer.encode_all(["\ufffd\ufffd", "the \ufffd tale"])
 
 
+@pytest.mark.slow
 def test_it_is_a_run_as_any(tmp_path, capsys):
     """Asked, tuned with LoRA, and evaluated."""
     case, run = "nllb", tmp_path / "imported"

@@ -404,6 +404,7 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, t
     )
 
 
+@pytest.mark.slow
 def test_lora_trains_updates_which_answers_have_merged(run, data, tmp_path, capsys):
     out = tmp_path / "tuned"
     more = ["--from", str(run.folder), "--epochs", "1", "--lora", "2"]

@@ -39,7 +39,7 @@ SIZES = {
     "monitor": "val_loss",
 }
 FLAGS = flags(SIZES)
-HEADS = "Expected heads=cross, or a word with an optional layer for"
+HEADS = "Expected heads=cross, rollout, or a word with an optional layer for"
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +76,12 @@ def test_predict_explain(model, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.width > 300
-    mean, heads = explored(model, picture, tmp_path)["views"]
+    mean, heads, traced = explored(model, picture, tmp_path)["views"]
     assert mean["layers"] * mean["heads"] == 1 < heads["layers"] * heads["heads"]
-    assert mean["steps"] == heads["steps"] and len(heads["steps"]) == heads["sums"].shape[2]
+    assert (
+        mean["steps"] == heads["steps"] == traced["steps"]
+        and len(heads["steps"]) == heads["sums"].shape[2]
+    )
 
 
 def test_every_head(model, data, tmp_path, capsys):

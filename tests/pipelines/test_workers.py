@@ -67,6 +67,7 @@ def check_equal(run, expected, tolerance=1e-4):
         np.testing.assert_allclose(weights, other, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_a_worker_is_killed_all_end_and_training_resumes(tmp_path):
     """The killed training ends as one on one device that nobody stopped."""
     data = toy_language.write_folder(tmp_path / "data")

@@ -244,6 +244,7 @@ def test_no_slot_without_a_name_is_said(monkeypatch):
     assert not all(rows[0] <= names for rows, names in zip(said, own))
 
 
+@pytest.mark.slow
 @pytest.mark.systems
 def test_answers_that_use_most_slots_come_first():
     facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE)]), tf.string)

@@ -41,8 +41,8 @@ def test_threads_ask_at_the_same_time(session):
     def ask(place):
         return session.run("serving_default", {"source": SENTENCES[place % 3 :]})
 
-    with ThreadPoolExecutor(5) as pool:
-        answers = list(pool.map(ask, range(20)))
+    with ThreadPoolExecutor(64) as pool:
+        answers = list(pool.map(ask, range(640)))
     alone = session.run("serving_default", {"source": SENTENCES})["text"]
     for place, answer in enumerate(answers):
         np.testing.assert_array_equal(answer["text"], alone[place % 3 :])

@@ -37,6 +37,7 @@ def test_a_load_is_measured():
     assert load.row("name")[0] == "name" and float(load.row("name")[1]) > 0
 
 
+@pytest.mark.slow
 def test_a_server_in_a_process_of_its_own(tiny_text_export, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with serving_load.server(tiny_text_export, "--batching", str(PARAMETERS)) as address:
