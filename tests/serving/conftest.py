@@ -74,3 +74,17 @@ def c_translator(tiny_text_export):
 def translator_in_python(saved_named):
     """The text model as `keras_attn.load` loads it."""
     return saved_named("texts")
+
+
+@pytest.fixture(scope="module")
+def task_named():
+    """A function from a name of `hub_tasks` to its task, made once."""
+    from tests.serving import hub_tasks  # Which needs keras-hub.
+
+    made = {}
+
+    def named(name):
+        made[name] = made.get(name) or hub_tasks.TASKS[name]()
+        return made[name]
+
+    return named

@@ -29,17 +29,6 @@ PROMPTS = ["the quick", "the quick fox ate", "fox"]
 TASKS = sorted(hub_tasks.TASKS)
 
 
-@pytest.fixture(scope="module")
-def task_named():
-    made = {}
-
-    def named(name):
-        made[name] = made.get(name) or hub_tasks.TASKS[name]()
-        return made[name]
-
-    return named
-
-
 def inputs_of(task, count):
     if not hasattr(task.backbone, "image_sequence_length"):
         return {}

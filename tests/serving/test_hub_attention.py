@@ -33,17 +33,6 @@ PROMPTS = ["the quick", "the fox"]
 TASKS = sorted(hub_tasks.TASKS)
 
 
-@pytest.fixture(scope="module")
-def task_named():
-    made = {}
-
-    def named(name):
-        made[name] = made.get(name) or hub_tasks.TASKS[name]()
-        return made[name]
-
-    return named
-
-
 def inputs_of(task):
     given = PROMPTS
     if hasattr(task.backbone, "image_sequence_length"):
