@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.processes import in_its_own_process, resident
 from benchmarks.timing import table
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from keras_attn.whole_file import made_folder
 from tests.serving.attack import Attack
 from tests.serving.valid_requests import valid_rows
@@ -43,7 +43,7 @@ def attacked(saved_model, requests: int, seed: int, log) -> dict[str, Any]:
     """
     with Path(log).open("w") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
-    model = CModel(saved_model)
+    model = SavedSession(saved_model)
     attack = Attack(model, valid_rows(model.folder, VALID), seed)
     early = resident()
     for number in range(1, requests + 1):

@@ -1,15 +1,17 @@
-"""How long a saved model takes to its first answer, beside the import of TensorFlow.
+"""How long a saved model takes to its first answer, from the first import on.
 
 Run as `python -m benchmarks.start_up SAVED_MODEL…`. Every road is a process of its own, in turns;
 each asks `serving_default` for one row twice.
 
-- keras-attn: `keras_attn.load`, which asks in a session without TensorFlow's graph optimizer.
-- Python: `tf.saved_model.load` and its signature.
-- C API: the loader of TF Serving, with the session of deploy/session.config and with TensorFlow's.
+- keras-attn: `keras_attn.load`, which asks by TensorFlow's C interface.
+- Python session: the same where the C interface cannot be had, by TensorFlow's Python.
+- `tf.saved_model.load` and its signature.
+- TF Serving: its loader, with the session of deploy/session.config, which is also
+  that of keras-attn, and with TensorFlow's own.
 
-Seconds are processor time, medians over the turns; in brackets the median over the turns of load
-and first answer together by the import of TensorFlow in the same process (for the C API: by that of
-keras-attn's process in the same turn). Nodes are those of the graph and of all its functions.
+Seconds are processor time, medians over the turns; in parentheses the median over the turns of all
+but the second answer by those of `tf.saved_model.load` in the same turn. Nodes are those of the
+graph and of all its functions.
 """
 
 import argparse
@@ -23,23 +25,24 @@ import numpy as np
 from benchmarks.processes import in_its_own_process
 from benchmarks.timing import answers_in_turns, ratio, table
 
-ROADS = OURS, PYTHON, C, C_OPTIMIZED = (
+ROADS = OURS, IN_PYTHON, PYTHON, SERVING, SERVING_OPTIMIZED = (
     "keras-attn",
+    "keras-attn, Python session",
     "`tf.saved_model.load`",
-    "C API, session.config",
-    "C API, TensorFlow's session",
+    "TF Serving, session.config",
+    "TF Serving, TensorFlow's session",
 )
-HEAD = ("model", "nodes", "road", "import", "load", "first answer", "second", "of the import")
-SESSION = Path(__file__).resolve().parents[1] / "deploy" / "session.config"
+HEAD = ("model", "nodes", "road", "import", "load", "first answer", "second", "of TensorFlow's")
 SIGNATURE = "serving_default"
 
 
-def road(name: str, folder: str) -> list[float]:
-    """Seconds of importing TensorFlow, loading, the first answer and the second, in this process.
+def road(name: str, folder: str, rows) -> list[float]:
+    """Seconds of importing, loading, the first answer and the second, in this process.
 
     Args:
         name: one of ROADS.
         folder: of a version of a SavedModel.
+        rows: dict of its inputs.
     """
     seconds = []
 
@@ -49,62 +52,69 @@ def road(name: str, folder: str) -> list[float]:
         seconds.append(time.process_time() - begin)
         return result
 
-    timed(_import)
-    rows = _rows(folder)
-    ask = timed(_LOADED[name], folder)
+    load = timed(_IMPORTED[name])
+    ask = timed(load, folder)
     for _ in range(2):
         timed(ask, rows)
     return seconds
 
 
-def _import():
-    import tensorflow  # noqa: F401
-    import tensorflow_text  # noqa: F401
-
-
-def _rows(folder):
+def one_row(folder):
     """One of the model's own warm-up requests, a row of each input."""
-    from keras_attn.saved import loading  # noqa: F401  (its import does not count)
     from tests.serving.stand_in.warm_up import warm_up_requests
 
     return next(inputs for name, inputs in warm_up_requests(folder) if name == SIGNATURE)
 
 
-def _python(folder):
+def _ours():
+    from keras_attn.saved.saved_model import Saved
+
+    return lambda folder: partial(Saved(folder).outputs, SIGNATURE)
+
+
+def _in_python():
+    import tensorflow_text  # noqa: F401
+
+    from keras_attn.saved import c_session
+
+    def missing(name):
+        raise c_session.NoLibraryError(name)
+
+    c_session._package = missing
+    return _ours()
+
+
+def _python():
     import tensorflow as tf
+    import tensorflow_text  # noqa: F401
 
-    signature = tf.saved_model.load(folder).signatures[SIGNATURE]
+    def load(folder):
+        signature = tf.saved_model.load(folder).signatures[SIGNATURE]
 
-    def ask(rows):
-        answer = signature(**{key: tf.constant(values) for key, values in rows.items()})
-        return {key: value.numpy() for key, value in answer.items()}
+        def ask(rows):
+            answer = signature(**{key: tf.constant(values) for key, values in rows.items()})
+            return {key: value.numpy() for key, value in answer.items()}
 
-    return ask
+        return ask
 
-
-def _ours(folder):
-    from keras_attn.saved.loading import load
-
-    model = load(folder)
-    return lambda rows: model.outputs(SIGNATURE, rows)
+    return load
 
 
-def _in_c(folder, session=None):
-    from keras_attn.saved.c_model import CModel
-    from tests.serving.stand_in.serving_messages import read_session_config
+def _serving(config):
+    from keras_attn.saved.session import SavedSession
 
-    config = read_session_config(session).SerializeToString() if session else b""
-    model = CModel(folder, config)
-    return lambda rows: model.outputs(SIGNATURE, rows)
+    return lambda folder: partial(SavedSession(folder, config).outputs, SIGNATURE)
 
 
-_LOADED: dict[str, Callable] = {
+_IMPORTED: dict[str, Callable] = {
     OURS: _ours,
+    IN_PYTHON: _in_python,
     PYTHON: _python,
-    C: lambda folder: _in_c(folder, SESSION),
-    C_OPTIMIZED: _in_c,
+    SERVING: partial(_serving, None),
+    SERVING_OPTIMIZED: partial(_serving, b""),
 }
-"""For each road a function of the folder that returns one of rows."""
+"""For each road a function that imports what it needs and returns one of the folder that returns
+one of rows."""
 
 
 def nodes(folder) -> int:
@@ -128,12 +138,12 @@ def compare(folders, repeats: int) -> str:
     rows = []
     for folder in folders:
         version = str(version_folder(folder))
-        works = {name: partial(in_its_own_process, road, name, version) for name in ROADS}
+        row = in_its_own_process(one_row, version)
+        works = {name: partial(in_its_own_process, road, name, version, row) for name in ROADS}
         answers = answers_in_turns(works, repeats, warm_up=False)
         seconds = {name: np.array(spent) for name, spent in answers.items()}
         for name in ROADS:
-            imports = seconds[name if name in (OURS, PYTHON) else OURS][:, 0]
-            share = ratio(seconds[name][:, 1:3].sum(axis=1), imports)
+            share = ratio(seconds[name][:, :3].sum(axis=1), seconds[PYTHON][:, :3].sum(axis=1))
             cells = [f"{value:.2f}" for value in np.median(seconds[name], axis=0)]
             rows.append([Path(folder).name, f"{nodes(version):,}", name, *cells, f"({share:.2f})"])
     return table(HEAD, rows)

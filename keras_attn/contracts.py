@@ -18,6 +18,8 @@ END_ID = 3
 """Id of the last token of a sequence."""
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
 """Metadata of an exported model, in the folder of a version."""
+CARD_FILE = "README.md"
+"""Model card of an exported model, in the folder of a version."""
 SENTENCES = "sentences"
 """Key of the metadata of an exported captioner: whether its texts are sentences, and have no spaces
 before punctuation; earlier versions do not say."""
@@ -29,6 +31,8 @@ TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
 """Pieces of START_ID and END_ID."""
+DEAD = -1e9
+"""Score of missing or forbidden candidates of a search."""
 PLANNING_PIECE = "..."
 """What STEPS have for a step without input between a problem and its answer."""
 WORD_MARK = "▁"

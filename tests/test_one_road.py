@@ -18,7 +18,7 @@ GENERIC = {
     *("ERROR", "IMAGE", "LABELS", "LABEL_SCORES", "SCORE", "TERMS", "TEXT"),  # Of every answer.
     *("SCORE_UNIT", "WITHOUT_VIEWS"),
     *("END_ID", "END_PIECE", "PAD_ID", "PLANNING_PIECE", "START_PIECE", "WORD_MARK"),
-    *("METADATA_FILE", "PICTURE_SUFFIXES", "SENTENCES"),
+    *("CARD_FILE", "DEAD", "METADATA_FILE", "PICTURE_SUFFIXES", "SENTENCES"),
 }
 """Names of contracts that say nothing about a task."""
 DOORS = {

@@ -1,8 +1,9 @@
 """Decoding: one loop, any strategy, any stepper, any constraints."""
 
+from keras_attn.contracts import DEAD
 from keras_attn.decoding.allowed_tokens import AllowedTokens
 from keras_attn.decoding.beam import Beam
-from keras_attn.decoding.candidates import DEAD, Candidates
+from keras_attn.decoding.candidates import Candidates
 from keras_attn.decoding.constraints import (
     Constraint,
     FirstToken,

@@ -5,13 +5,10 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_attn.contracts import PAD_ID, START_ID
+from keras_attn.contracts import DEAD, PAD_ID, START_ID
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.take_by_row import take_by_row
 from keras_attn.ops.top_k import few_greatest
-
-DEAD = -1e9
-"""Score of missing or forbidden candidates."""
 
 
 class Candidates(NamedTuple):

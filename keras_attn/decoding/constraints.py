@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from keras import ops
 
-from keras_attn.contracts import END_ID, PAD_ID, START_ID
-from keras_attn.decoding.candidates import DEAD, Candidates
-from keras_attn.ops.check_choice import check_sizes
+from keras_attn.checks import check_sizes
+from keras_attn.contracts import DEAD, END_ID, PAD_ID, START_ID
+from keras_attn.decoding.candidates import Candidates
 from keras_attn.ops.hypotheses import select_hypotheses
 
 

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.contracts import END_ID, PAD_ID, START_ID
-from keras_attn.decoding.candidates import DEAD
+from keras_attn.checks import check_sizes
+from keras_attn.contracts import DEAD, END_ID, PAD_ID, START_ID
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
 from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
-from keras_attn.ops.check_choice import check_sizes
 
 MOST = 65_536
 """Maximum number of sequences that `Exhaustive` scores."""

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_attn.contracts import END_ID, PAD_ID, DecodeResult, StepResult
-from keras_attn.decoding.candidates import DEAD
+from keras_attn.contracts import DEAD, END_ID, PAD_ID, DecodeResult, StepResult
 from keras_attn.decoding.constraints import Constraint
 from keras_attn.decoding.loop import Strategy, check_strategy, decode
 from keras_attn.decoding.maximum_length import MaximumLength

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_attn.checks import check_flag
 from keras_attn.contracts import END_ID
 from keras_attn.decoding.constraints import forbid
-from keras_attn.ops.check_choice import check_flag
 
 
 class _Room(NamedTuple):

@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_attn.contracts import PAD_ID, DecodeResult
-from keras_attn.decoding.candidates import DEAD
+from keras_attn.contracts import DEAD, PAD_ID, DecodeResult
 from keras_attn.ops.take_by_row import take_by_row
 
 

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
-from keras_attn.decoding.candidates import DEAD
+from keras_attn.checks import check_sizes
+from keras_attn.contracts import DEAD, END_ID, PAD_ID, DecodeResult
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.loop import Strategy
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.counter_random import counter_uniform
 from keras_attn.ops.take_by_row import take_by_row
 

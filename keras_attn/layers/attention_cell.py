@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_sizes
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import as_context_cell
 from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.scored_attention import ScoredAttention
-from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scan import scan
 

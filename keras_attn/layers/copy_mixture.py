@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.local_attention import check_global
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.cached_attention import hypotheses_of
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.greatest import greatest

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.memory_cell import MemoryCell
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.dynamic_memory import (
     allocation_weights,
     follow_links,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_probability, check_sizes
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.projections import Projections
-from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH, QUICK_GELU = "relu", "gelu", "gelu_tanh", "quick_gelu"

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import keras
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_sizes
 
 
 class GatedContextCell(BaseLayer):

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_choice, check_probability, check_sizes
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.weight_normalized_dense import (
     add_normalized_weights,
     normalized_kernels,
     scaled_normal,
 )
-from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
 from keras_attn.ops.gated_convolution import gated_convolution, sequence_windows
 from keras_attn.ops.masks import zero_masked
 

@@ -2,9 +2,9 @@
 
 import keras
 
+from keras_attn.checks import check_flag, check_sizes
 from keras_attn.layers.attention_layer import AttentionLayer
 from keras_attn.layers.scored_attention import ScoredAttention
-from keras_attn.ops.check_choice import check_flag, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

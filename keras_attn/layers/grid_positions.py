@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.resample import resample_grid
 
 

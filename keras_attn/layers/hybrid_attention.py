@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.local_attention import check_global
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import hypotheses_of
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.masks import zero_masked
 

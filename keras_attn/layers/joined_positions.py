@@ -2,8 +2,8 @@
 
 from keras import ops
 
+from keras_attn.checks import check_choice, check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_choice, check_sizes
 
 ADD, CONCATENATE = "add", "concatenate"
 

@@ -2,9 +2,9 @@
 
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.layers.scored_attention import ScoredAttention
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.local_attention import memory_lengths
 
 

@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.local_attention import LocalAttention
 from keras_attn.ops.attend import attend
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.local_attention import gaussian_window, window_mask
 from keras_attn.ops.masks import combine_masks
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.global_attention import GlobalAttention
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.known_values import known_size, sizes_are_made_up
 
 

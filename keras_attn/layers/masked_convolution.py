@@ -2,9 +2,9 @@
 
 import keras
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.memory_bank import read_bank
 
 

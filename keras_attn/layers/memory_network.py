@@ -3,11 +3,11 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_choice, check_flag, check_probability, check_sizes
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.sentence_encoder import small_normal
 from keras_attn.layers.traced_spec import traced_spec
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 from keras_attn.ops.memory_network import (
     ENCODINGS,
     POSITION,

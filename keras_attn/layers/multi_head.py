@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_probability, check_sizes
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.projections import Projections
-from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
 

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_above, check_sizes
 from keras_attn.layers.attention_layer import call_masks
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
-from keras_attn.ops.check_choice import check_above, check_sizes
 from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scores import capped_score, scaled_dot_score

@@ -6,8 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.memory_cell import MemoryCell
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.memory_addressing import (
     circular_shift,
     content_weights,

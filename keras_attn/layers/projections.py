@@ -8,8 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_above, check_choice, check_sizes
 from keras_attn.layers.constructor_config import constructor_arguments
-from keras_attn.ops.check_choice import check_above, check_choice, check_sizes
 
 INT8 = "int8"
 LARGEST = 127

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -1,7 +1,7 @@
 """Bases of the positions that `MultiHeadAttention` takes."""
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_sizes
 
 
 class RelativePositions(BaseLayer):

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
+from keras_attn.checks import check_choice, check_flag, check_probability
 
 LAYER, RMS = "layer", "rms"
 

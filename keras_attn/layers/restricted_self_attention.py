@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.masked_layer import carry_mask, sequence_mask
 from keras_attn.layers.multi_head import MultiHead
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.restricted_attention import restricted_attention
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_above, check_flag, check_sizes
 from keras_attn.layers.relative_positions import RelativePositions
-from keras_attn.ops.check_choice import check_above, check_flag, check_sizes
 from keras_attn.ops.positions import positions_from
 from keras_attn.ops.rotary import ROTARY_BASE, rotate, scaled_frequencies
 

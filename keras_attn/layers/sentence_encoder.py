@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_choice, check_sizes
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_choice, check_sizes
 from keras_attn.ops.memory_network import ENCODINGS, POSITION, encode_sentences
 
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_above, check_sizes
 from keras_attn.layers.joined_positions import ADD, JoinedPositions
-from keras_attn.ops.check_choice import check_above, check_sizes
 from keras_attn.ops.positions import LONGEST, positions_from, sinusoids
 
 

@@ -7,11 +7,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_choice
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.layers.transforms import Transform
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
-from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
 from keras_attn.ops.sampling_grids import target_points
 

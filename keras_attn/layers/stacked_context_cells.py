@@ -2,9 +2,9 @@
 
 import keras
 
+from keras_attn.checks import check_flag
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.gated_context_cell import GatedContextCell
-from keras_attn.ops.check_choice import check_flag
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
+from keras_attn.checks import check_flag, check_probability
 from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import LAYER, Residual
-from keras_attn.ops.check_choice import check_flag, check_probability
 
 
 class TransformerBlock(MaskedLayer):

@@ -11,8 +11,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.config_fields import ConfigFields
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.sampling_grids import (
     affine_grid,
     attention_grid,

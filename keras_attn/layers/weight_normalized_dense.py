@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_sizes
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.linear import linear
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 

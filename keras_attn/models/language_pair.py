@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from keras_attn.ops.check_choice import check_choice, check_sizes
+from keras_attn.checks import check_choice, check_sizes
 
 NOTHING, DECODER, ALL = "none", "decoder", "all"
 """Which tables are one: none, the decoder's input and output, or all embeddings."""

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.ops.check_choice import check_choice
+from keras_attn.checks import check_choice
 from keras_attn.ops.take_by_row import take_by_row
 
 BILINEAR, NEAREST = "bilinear", "nearest"

@@ -4,8 +4,10 @@ Python's TensorFlow is not imported, only its shared libraries are.
 """
 
 import ctypes
+import functools
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,8 @@ from keras_attn.saved.data_types import DTYPES, STRING, type_of
 
 STRING_BYTES = 24
 """Size of a TF_TString."""
-INVALID_ARGUMENT = 3
-"""TF_Code of a request that is at fault itself."""
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED = 3, 8
+"""TF_Code of a request that is at fault itself, and of one that memory does not suffice for."""
 
 
 class Output(ctypes.Structure):
@@ -46,6 +48,13 @@ FUNCTIONS = {
     "CloseSession": (None, POINTER, POINTER),
     "DeleteSession": (None, POINTER, POINTER),
     "GraphOperationByName": (POINTER, POINTER, TEXT),
+    "NewOperation": (POINTER, POINTER, TEXT, TEXT),
+    "SetAttrType": (None, POINTER, TEXT, INT),
+    "SetAttrInt": (None, POINTER, TEXT, INT64),
+    "SetAttrBool": (None, POINTER, TEXT, ctypes.c_ubyte),
+    "AddInput": (None, POINTER, Output),
+    "FinishOperation": (POINTER, POINTER, POINTER),
+    "NewSession": (POINTER, POINTER, POINTER, POINTER),
     "SessionRun": (
         *(None, POINTER, POINTER, OUTPUTS, TENSORS, INT, OUTPUTS, TENSORS, INT),
         *(POINTER, INT, POINTER, POINTER),
@@ -77,38 +86,81 @@ class CError(Exception):
         self.code = code
 
 
+class ResourceExhaustedError(CError):
+    """TensorFlow is out of memory."""
+
+
+class NoLibraryError(Exception):
+    """TensorFlow's libraries, or those of tensorflow-text, cannot be loaded on their own."""
+
+
 class CSession:
-    """A SavedModel in a session; threads may run it at the same time.
+    """A graph in a session; threads may run it at the same time."""
 
-    Args:
-        version: path of a version's folder.
-        libraries: paths of libraries with operations that the graph needs.
-        config: bytes of a `ConfigProto`.
-
-    Raises:
-        CError: a library or a SavedModel that cannot be loaded.
-        ValueError: TensorFlow's own libraries are not there.
-    """
-
-    def __init__(self, version, libraries: Iterable[str] = (), config: bytes = b""):
-        self._c = _functions()
-        for library in libraries:
-            self._checked("LoadLibrary", str(library).encode())
-        self._graph = self._c["NewGraph"]()
-        options = self._c["NewSessionOptions"]()
-        tags = (ctypes.c_char_p * 1)(b"serve")
-        loading = (options, None, str(version).encode(), tags, 1, self._graph, None)
+    def __init__(self, make_session):
+        """Args:
+        make_session: function of the functions of FUNCTIONS, a new graph and options that fills
+            the graph and returns a session of it.
+        """
+        self._c = c_functions()
+        self._graph, options = self._c["NewGraph"](), self._c["NewSessionOptions"]()
         try:
-            self._checked("SetConfig", options, config, len(config))
-            self._session = self._checked("LoadSessionFromSavedModel", *loading)
+            self._session = make_session(self._c, self._graph, options)
+        except CError:
+            self._c["DeleteGraph"](self._graph)
+            raise
         finally:
             self._c["DeleteSessionOptions"](options)
+        self._freed = weakref.finalize(self, _free, self._c, self._session, self._graph)
+        self._freed.atexit = False  # The process frees it.
 
-    def close(self):
+    @classmethod
+    def of_saved_model(cls, version, config: bytes = b"") -> "CSession":
+        """A SavedModel, with the operations of tensorflow-text.
+
+        Args:
+            version: path of a version's folder.
+            config: bytes of a `ConfigProto`.
+
+        Raises:
+            CError: a SavedModel that cannot be loaded.
+            NoLibraryError: libraries that cannot be.
+        """
+        _load_text_libraries(c_functions())
+
+        def loaded(c, graph, options):
+            _checked(c, "SetConfig", options, config, len(config))
+            tags = (ctypes.c_char_p * 1)(b"serve")
+            given = (options, None, str(version).encode(), tags, 1, graph, None)
+            return _checked(c, "LoadSessionFromSavedModel", *given)
+
+        return cls(loaded)
+
+    @classmethod
+    def of_decoder(cls) -> "CSession":
+        """TensorFlow's decoder of pictures: string scalar "data:0" to uint8 (height, width, 3)
+        "pixels:0".
+
+        Raises:
+            NoLibraryError: libraries that cannot be loaded.
+        """
+
+        def made(c, graph, options):
+            data = c["NewOperation"](graph, b"Placeholder", b"data")
+            c["SetAttrType"](data, b"dtype", STRING)
+            data = _checked(c, "FinishOperation", data)
+            pixels = c["NewOperation"](graph, b"DecodeImage", b"pixels")
+            c["AddInput"](pixels, Output(data, 0))
+            c["SetAttrInt"](pixels, b"channels", 3)
+            c["SetAttrBool"](pixels, b"expand_animations", False)
+            _checked(c, "FinishOperation", pixels)
+            return _checked(c, "NewSession", graph, options)
+
+        return cls(made)
+
+    def close(self) -> None:
         """Frees the model; the session cannot be run any more."""
-        self._checked("CloseSession", self._session)
-        self._checked("DeleteSession", self._session)
-        self._c["DeleteGraph"](self._graph)
+        self._freed()
 
     def run(self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]) -> list[np.ndarray]:
         """The values of tensors.
@@ -129,7 +181,7 @@ class CSession:
             for place, array in enumerate(feeds.values()):
                 given[place] = self._tensor(array)
             asked = (inputs, given, len(feeds), outputs, results, len(fetches))
-            self._checked("SessionRun", self._session, None, *asked, None, 0, None)
+            _checked(self._c, "SessionRun", self._session, None, *asked, None, 0, None)
             return [self._array(tensor) for tensor in results]
         finally:
             # The results first: one may share the strings of an input.
@@ -137,18 +189,6 @@ class CSession:
                 self._c["DeleteTensor"](tensor)
             for tensor, array in zip(given, feeds.values()):
                 self._free(tensor, array.size)
-
-    def _checked(self, name, *arguments):
-        """Calls a function whose last argument is a status."""
-        status = self._c["NewStatus"]()
-        try:
-            result = self._c[name](*arguments, status)
-            if code := self._c["GetCode"](status):
-                message = self._c["Message"](status).decode(errors="replace")
-                raise CError(code, message)
-            return result
-        finally:
-            self._c["DeleteStatus"](status)
 
     def _output(self, tensor):
         name, _, index = tensor.partition(":")
@@ -204,21 +244,54 @@ class CSession:
         return array
 
 
-def text_libraries() -> list[str]:
-    """Paths of all operations of tensorflow-text, which TF Serving links, too."""
-    return sorted(map(str, (_package("tensorflow_text") / "python" / "ops").glob("_*.so")))
+def _load_text_libraries(functions):
+    """Loads all operations of tensorflow-text, which TF Serving links, too."""
+    libraries = sorted((_package("tensorflow_text") / "python" / "ops").glob("_*.so"))
+    try:
+        for library in libraries:
+            _checked(functions, "LoadLibrary", str(library).encode())
+    except CError as error:
+        raise NoLibraryError(str(error)) from error
 
 
-def _functions():
+def c_error(code: int, message: str) -> CError:
+    """The error of a TF_Code."""
+    kind = ResourceExhaustedError if code == RESOURCE_EXHAUSTED else CError
+    return kind(code, message)
+
+
+def _checked(functions, name, *arguments):
+    """Calls a function whose last argument is a status.
+
+    Raises:
+        CError: what the status says.
+    """
+    status = functions["NewStatus"]()
+    try:
+        result = functions[name](*arguments, status)
+        if code := functions["GetCode"](status):
+            raise c_error(code, functions["Message"](status).decode(errors="replace"))
+        return result
+    finally:
+        functions["DeleteStatus"](status)
+
+
+def _free(functions, session, graph):
+    """Frees a model."""
+    _checked(functions, "CloseSession", session)
+    _checked(functions, "DeleteSession", session)
+    functions["DeleteGraph"](graph)
+
+
+@functools.cache
+def c_functions():
     """The functions of TensorFlow's libraries, by the names of FUNCTIONS."""
     folder = _package("tensorflow")
     try:
         core = ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
         library = ctypes.CDLL(str(folder / "libtensorflow_cc.so.2"), ctypes.RTLD_GLOBAL)
     except OSError as error:
-        raise ValueError(
-            f"Expected TensorFlow's libraries in {folder}. Received: {error}"
-        ) from error
+        raise NoLibraryError(str(error)) from error
     functions = {}
     for name, (result, *arguments) in FUNCTIONS.items():
         home = core if hasattr(core, f"TF_{name}") else library
@@ -231,5 +304,5 @@ def _package(name):
     """The folder of a package that is not imported."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise ValueError(f"Expected the libraries of {name}. Received: no such package")
+        raise NoLibraryError(f"no package {name}")
     return Path(spec.submodule_search_locations[0])

@@ -1,5 +1,6 @@
 """TensorFlow's types of tensors by their numbers, TF_DataType, and NumPy's."""
 
+import ml_dtypes  # noqa: F401  (gives NumPy bfloat16; comes with Keras)
 import numpy as np
 
 STRING = 7
@@ -14,6 +15,7 @@ DATA_TYPES = {
     8: ("DT_COMPLEX64", "complex64"),
     9: ("DT_INT64", "int64"),
     10: ("DT_BOOL", "bool"),
+    14: ("DT_BFLOAT16", "bfloat16"),
     17: ("DT_UINT16", "uint16"),
     18: ("DT_COMPLEX128", "complex128"),
     19: ("DT_HALF", "float16"),

@@ -17,9 +17,9 @@ from keras_attn.images.picture_format import (
     SHORTEST_EDGE,
     SQUASH,
     PictureFormat,
-    read_picture,
 )
 from keras_attn.saved.picture_paths import expand_pictures, path_error
+from keras_attn.saved.seen_picture import read_picture
 from keras_attn.text.fact_json import facts_of, parsed_facts
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from keras_attn.extras import extra
+
+with extra("text"):
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 INT64, BOOL, STRING, MESSAGE, ENUM = 3, 8, 9, 11, 14
 """Types of fields, as in descriptor.proto."""

@@ -15,8 +15,8 @@ from keras_attn.contracts import ERROR, IMAGE, SCORE, TOKEN_SCORES
 from keras_attn.saved.inputs import encoded_text, in_words, picture_bytes
 from keras_attn.viz.declared.axes import Names, Pieces
 from keras_attn.viz.labels import UNSPACED, is_word
-from keras_attn.viz.panels import small
 from keras_attn.viz.quantity import ALL, FALL
+from keras_attn.viz.thumbnail import small
 from keras_attn.viz.views import PictureView, ShadedView, TokenView, View
 
 NAME = "What changes the answer"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.contracts import (
+    DEAD,
     ERROR,
     IMAGE,
     LABEL_SCORES,
@@ -14,7 +15,6 @@ from keras_attn.contracts import (
     SENTENCES,
     TEXT,
 )
-from keras_attn.decoding import DEAD
 from keras_attn.progress import Progress
 from keras_attn.saved.inputs import Inputs
 from keras_attn.saved.results import NATS, PROBABILITY, Prediction

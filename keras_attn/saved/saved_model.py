@@ -1,6 +1,5 @@
-"""An exported model of any kind; needs TensorFlow, but none of the model's code."""
+"""An exported model of any kind; needs TensorFlow's libraries, but none of the model's code."""
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attn.checks import check_choice
 from keras_attn.contracts import (
     ERROR,
     METADATA_FILE,
@@ -19,20 +19,16 @@ from keras_attn.contracts import (
     TEXT,
     WITHOUT_VIEWS,
 )
-from keras_attn.extras import extra
-from keras_attn.lazy_tensorflow import tf
-from keras_attn.ops.check_choice import check_choice
 from keras_attn.progress import Progress
 from keras_attn.saved.attended_pair import AttendedPair
+from keras_attn.saved.data_types import DATA_TYPES, STRING
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
 from keras_attn.saved.occlusion import occlusion_view
 from keras_attn.saved.predictor import BATCH, Predictor, answered_by
 from keras_attn.saved.results import NATS, Drawing, best_of
 from keras_attn.saved.session import SavedSession
-from keras_attn.saved.signatures import signatures_as_json
-from keras_attn.saved.versions import version_folder, version_number
-from keras_attn.serving.export import VIEWS, check_views, read_metadata
+from keras_attn.serving.declared import VIEWS, check_views, read_metadata
 from keras_attn.serving.requests import joined
 from keras_attn.text.detokenize import spaced
 from keras_attn.viz.declared import DeclaredView, Note, read_views
@@ -40,10 +36,6 @@ from keras_attn.viz.declared.matrices import Heads
 from keras_attn.viz.declared.pictures import PictureMap
 from keras_attn.viz.explorer import ExplorerPage
 from keras_attn.viz.views import PictureView
-
-with extra("text"):
-    from google.protobuf.message import DecodeError
-    from tensorflow.core.framework import types_pb2
 
 ATTENTION, OCCLUSION = "attention", "occlusion"
 """What an answer is explained by: where the model looked, or what changes the answer."""
@@ -69,22 +61,18 @@ class Saved(Predictor):
     """
 
     def __init__(self, folder):
-        self.folder = version_folder(folder)
-        with whole_saved_model(self.folder):
-            self._session = SavedSession(self.folder)
+        self._session = SavedSession(folder)
+        self.folder = self._session.folder
         signatures = self._session.signatures
         inputs = {name: set(signature.inputs) for name, signature in signatures.items()}
-        outputs = {
-            name: {key: tf.as_dtype(tensor.dtype) for key, tensor in signature.outputs.items()}
-            for name, signature in signatures.items()
-        }
-        feeds = self._signature("serving_default").inputs
+        outputs = self._session.output_types()
+        feeds = self._session.signature("serving_default").inputs
         is_ours = (self.folder / METADATA_FILE).is_file()
         self.metadata = read_metadata(self.folder) if is_ours else {}
         try:
             for name, tensor in feeds.items():
-                if tensor.dtype != types_pb2.DT_STRING:
-                    kind = types_pb2.DataType.Name(tensor.dtype)
+                if tensor.dtype != STRING:
+                    kind, _ = DATA_TYPES.get(tensor.dtype, (tensor.dtype, ""))
                     raise ValueError(
                         f"Expected a SavedModel of strings. Received: {name} of type {kind}"
                     )
@@ -119,7 +107,7 @@ class Saved(Predictor):
     @property
     def version(self) -> str:
         """The version, a number; 1 where the folder is not named for one."""
-        return version_number(self.folder)
+        return self._session.version
 
     def inputs_of(self, signature: str) -> list[str]:
         """Names of a signature's inputs.
@@ -127,7 +115,7 @@ class Saved(Predictor):
         Raises:
             ValueError: no such signature.
         """
-        return sorted(self._signature(signature).inputs)
+        return self._session.inputs_of(signature)
 
     def outputs(self, signature: str, columns: Mapping[str, Sequence[bytes]]) -> dict[str, Any]:
         """A signature's outputs as NumPy arrays, for all rows at once.
@@ -143,7 +131,7 @@ class Saved(Predictor):
 
     def signature_shapes(self) -> dict[str, Any]:
         """The signatures as JSON, as TF Serving describes them."""
-        return signatures_as_json(self._session.signatures)
+        return self._session.signature_shapes()
 
     def __repr__(self):
         return f"{type(self).__name__}({str(self.folder)!r})"
@@ -354,19 +342,7 @@ class Saved(Predictor):
         return "; ".join(text) if isinstance(text, list) else text_of(asked)
 
     def _answer(self, signature, chunk):
-        if (expected := self.inputs_of(signature)) != sorted(chunk):
-            raise ValueError(f"Expected inputs {expected}. Received: {sorted(chunk)}")
-        try:
-            return self._session.run(signature, {key: _strings(chunk[key]) for key in chunk})
-        except (TypeError, tf.errors.InvalidArgumentError) as error:
-            raise ValueError(str(error)) from error
-
-    def _signature(self, signature):
-        if signature not in self._session.signatures:
-            raise ValueError(
-                f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
-            )
-        return self._session.signatures[signature]
+        return self._session.outputs(signature, {key: _strings(chunk[key]) for key in chunk})
 
 
 def _strings(values):
@@ -394,19 +370,3 @@ def in_message(asked: Any) -> str:
     if isinstance(asked, Path):
         return str(asked)
     return f"{asked!r:.80}" if isinstance(asked, str) else "the input"
-
-
-@contextlib.contextmanager
-def whole_saved_model(folder):
-    """Context in which a SavedModel is read from `folder`.
-
-    Raises:
-        ValueError: in place of TensorFlow's errors for damaged files.
-    """
-    try:
-        yield
-    except (DecodeError, IndexError, OSError, ValueError, tf.errors.OpError) as error:
-        raise ValueError(
-            f"Expected a SavedModel in {folder}. Received: damaged files "
-            f"({' '.join(str(error).split()):.120})"
-        ) from error

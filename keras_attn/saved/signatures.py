@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import json_format
-from google.protobuf.message import DecodeError
-
+from keras_attn.extras import extra
 from keras_attn.saved.data_types import DATA_TYPES
 from keras_attn.saved.messages import BOOL, BY_NAME, INT64, MANY, STRING, Field, message_classes
+
+with extra("text"):
+    from google.protobuf import json_format
+    from google.protobuf.message import DecodeError
 
 MESSAGES = {
     "Dim": {"size": Field(1, INT64), "name": Field(2, STRING)},
@@ -39,15 +41,19 @@ def read_signatures(folder) -> dict[str, Any]:
     """
     path = Path(folder) / "saved_model.pb"
     try:
-        graph = SavedModelProto.FromString(path.read_bytes()).meta_graphs[0]
-    except (DecodeError, IndexError) as error:
-        raise ValueError(f"Expected a SavedModel in {folder}. Received: damaged files") from error
-    return public(graph.signature_def)
-
-
-def public(signatures: Mapping[str, Any]) -> dict[str, Any]:
-    """Signatures by name, without TensorFlow's own for loading."""
+        signatures = SavedModelProto.FromString(path.read_bytes()).meta_graphs[0].signature_def
+    except (DecodeError, IndexError, OSError) as error:
+        raise damaged(folder, error) from error
+    # Those with underscores are TensorFlow's own, for loading.
     return {name: value for name, value in signatures.items() if not name.startswith("__")}
+
+
+def damaged(folder, error) -> ValueError:
+    """The error of a SavedModel that cannot be read, for one of TensorFlow's or of the system."""
+    return ValueError(
+        f"Expected a SavedModel in {folder}. Received: damaged files "
+        f"({' '.join(str(error).split()):.120})"
+    )
 
 
 def signatures_as_json(signatures: Mapping[str, Any]) -> dict[str, Any]:

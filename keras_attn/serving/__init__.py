@@ -6,7 +6,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "client": ["GrpcClient", "RestClient"],
-        "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
+        "declared": ["read_metadata"],
+        "export": ["export_service", "next_version", "unservable_ops"],
         "function_service": ["FunctionService"],
         "generation_service": ["AnswerLength", "GenerationService"],
         "hub_service": ["hub_service"],

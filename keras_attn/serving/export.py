@@ -4,22 +4,21 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
-from keras_attn.contracts import METADATA_FILE
+from keras_attn.contracts import CARD_FILE, METADATA_FILE
 from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.lazy_tensorflow import tf
+from keras_attn.serving.declared import VIEWS, check_views
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
-from keras_attn.untrusted import read_json
 from keras_attn.version import __version__
-from keras_attn.viz.declared.notes import Note
-from keras_attn.viz.declared.plain import INPUT, OUTPUT
 from keras_attn.whole_file import (
     check_folder,
     digest_of,
@@ -32,10 +31,7 @@ from keras_attn.whole_file import (
 )
 
 TOKENIZERS_FOLDER = Path("assets.extra")
-CARD_FILE = "README.md"
 MODEL_KEY = "model"
-VIEWS = "views"
-"""Key of the metadata: the declared views and notes, as plain values."""
 STORAGE = "storage"
 """Key of the metadata: how weights are stored."""
 DIGESTS = "digests"
@@ -176,34 +172,6 @@ def _digests(folder) -> str:
     return "\n".join(["## Files", "", words, "", "```", *lines, "```", ""])
 
 
-def check_views(
-    views, inputs: Mapping[str, Iterable[str]], outputs: Mapping[str, Mapping[str, tf.DType]]
-) -> None:
-    """Raises ValueError for a declared view of inputs or outputs that are not there, or for a note
-    on an output that is no whole number.
-
-    Args:
-        views: declared views, and `Note`s.
-        inputs: names of each signature's inputs.
-        outputs: types of each signature's outputs by name.
-    """
-    for view in views:
-        for mark, there in ((INPUT, inputs), (OUTPUT, outputs)):
-            names = set(there.get(view.signature, ()))
-            if missing := sorted(view.names(mark) - names):
-                raise ValueError(
-                    f"Expected {mark}s {', '.join(missing)} of {view.signature}, which a declared "
-                    f"view needs. Received: {', '.join(sorted(names)) or 'none'}"
-                )
-        if isinstance(view, Note):
-            dtype = outputs[view.signature][view.output]
-            if not (dtype.is_integer or dtype.is_bool):
-                raise ValueError(
-                    f"Expected whole numbers as {view.output}, on which there is a note. "
-                    f"Received: {dtype.name}"
-                )
-
-
 def graph_ops(version) -> set[str]:
     """Names of all op types in a SavedModel, library functions included."""
     from tensorflow.core.protobuf import saved_model_pb2
@@ -222,21 +190,6 @@ def unservable_ops(version) -> set[str]:
     """Op types in a SavedModel that TF Serving cannot run: XLA's own, and Python functions."""
     ops = graph_ops(version)
     return {op for op in ops if op.lstrip("_").startswith("Xla") or op in PYTHON_OPS}
-
-
-def read_metadata(version) -> dict:
-    """What `export_service` wrote about a version: precision, search, sizes, warm-up, model.
-
-    Raises:
-        ValueError: missing or damaged metadata.
-    """
-    path = Path(version) / METADATA_FILE
-    if not path.is_file():
-        raise ValueError(f"Expected a version with {METADATA_FILE}. Received: {version}")
-    metadata = read_json(path)
-    if not isinstance(metadata, dict):
-        raise ValueError(f"Expected a JSON object in {path}. Received: {metadata!r:.80}")
-    return metadata
 
 
 def _write_graph(service, folder, storage):
@@ -263,7 +216,10 @@ def _write_graph(service, folder, storage):
         signatures = {name: traced(*parts) for name, parts in declared.items()}
         inputs = {name: {spec.name for spec in specs} for name, (_, specs) in declared.items()}
         outputs = {
-            name: {key: spec.dtype for key, spec in graph.structured_outputs.items()}
+            name: {
+                key: np.dtype(spec.dtype.as_numpy_dtype)
+                for key, spec in graph.structured_outputs.items()
+            }
             for name, graph in signatures.items()
         }
         check_views(service.views, inputs, outputs)

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from keras_attn.checks import check_sizes
 from keras_attn.contracts import (
     ANSWER_PIECES,
     CROSS_WEIGHTS,
@@ -24,7 +25,6 @@ from keras_attn.decoding.hub_sampler import HubSampler
 from keras_attn.decoding.loop import Strategy
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.lazy_tensorflow import tf
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.serving.function_service import FunctionService
 from keras_attn.serving.hub_views import (
     HUB_PICTURE_VIEWS,

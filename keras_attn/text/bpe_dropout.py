@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import sentencepiece
 
+from keras_attn.checks import check_probability
 from keras_attn.native_log import hidden_native_log
-from keras_attn.ops.check_choice import check_probability
 from keras_attn.text.tokenizer import Tokenizer
 
 _MOST_SEEDS = 2**32 - 1  # SentencePiece keeps this one for "none".

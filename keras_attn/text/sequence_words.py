@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from keras_attn.checks import check_sizes
 from keras_attn.lazy_tensorflow import tf
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.text.sequence_forms import (
     COPY,
     END_WORD,

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 from keras.src import backend  # Keras' masks have no public functions.
 
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.checks import check_probability
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy

@@ -6,11 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_ID, TOKENS
 from keras_attn.decoding import Sampling
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.lazy_tensorflow import tf
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.counter_random import derived_seed
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import first_row, sum_over_replicas

@@ -62,7 +62,7 @@ def picture_part(pixels) -> dict[str, Any]:
     Args:
         pixels: uint8 (height, width, 3).
     """
-    from keras_attn.viz.panels import small
+    from keras_attn.viz.thumbnail import small
 
     image = small(pixels, SIDE)
     return {"picture": data_url(image, "JPEG"), "width": image.width, "height": image.height}

@@ -10,24 +10,6 @@ with extra("pictures"):
     from PIL import Image
 
 
-MOST_ASPECT = 4
-
-
-def small(picture, pixels: int):
-    """The picture as a PIL Image of at most `pixels` a side.
-
-    Very wide and very tall ones are squashed to an aspect ratio of MOST_ASPECT.
-
-    Args:
-        picture: uint8 (height, width, 3).
-        pixels: int.
-    """
-    image = Image.fromarray(picture)
-    image.thumbnail((pixels, pixels))
-    least = -(-max(image.size) // MOST_ASPECT)
-    return image.resize([max(side, least) for side in image.size])
-
-
 def panels(rows: int, columns: int, width: float, image, title: str = ""):
     """A figure of rows × columns pictures, without ticks or frames.
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.ops.rollout import attention_rollout
-
 
 @dataclass(frozen=True)
 class PictureHeads:
@@ -63,6 +61,8 @@ class PictureHeads:
         Returns:
             float array (grid height, grid width), see `keras_attn.ops.rollout`.
         """
+        from keras_attn.ops.rollout import attention_rollout  # With Keras, for one picture.
+
         rows = attention_rollout(np.asarray(self.weights)[:, None])
         return self._seen(np.asarray(rows[0], "float32"))
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.viz.overlay import add_scale, overlay
-from keras_attn.viz.panels import panels, small
+from keras_attn.viz.panels import panels
 from keras_attn.viz.quantity import ALL, ATTENTION, EACH, Quantity
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
+from keras_attn.viz.thumbnail import small
 
 
 def steps_figure(

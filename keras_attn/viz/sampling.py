@@ -4,8 +4,8 @@ import io
 
 import numpy as np
 
+from keras_attn.checks import check_sizes
 from keras_attn.extras import extra
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.viz.panels import panels
 from keras_attn.viz.readable_figure import drawable
 

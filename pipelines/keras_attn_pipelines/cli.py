@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: {_error_text(error)}", file=sys.stderr)
         return 2
     except Exception as error:
-        if type(error).__name__ != "ResourceExhaustedError":  # TensorFlow's, not imported here.
+        if type(error).__name__ != "ResourceExhaustedError":  # By either interface.
             raise
         smaller = "smaller batches (--batch-size, --batch-tokens), a smaller model or beam may help"
         print(f"{PROGRAM}: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)

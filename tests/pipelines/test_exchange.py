@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keras_attn.contracts import ERROR, SCORE, SOURCE, TARGET, TEXT
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run
 from tests.pretrained.translator_folders import GOLDEN, SPELLED, answers_in
@@ -47,7 +47,7 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     assert "exported" in capsys.readouterr().out
     card = (tmp_path / "model" / "1" / "README.md").read_text(encoding="utf-8")
     assert "imported from" in card and "not trained here" in card
-    model = CModel(tmp_path / "model")
+    model = SavedSession(tmp_path / "model")
     sources = [str(text).encode() for text in answers_in(case)["sources"] if str(text).strip()]
     alone = [model.outputs("serving_default", {SOURCE: [source]}) for source in sources]
     rows = [row for source in sources for row in (source, b"\xff\xfe", b"", b"x " * 2000)]

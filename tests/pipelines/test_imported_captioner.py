@@ -18,7 +18,7 @@ from keras_attn.contracts import (
     TRACED_WEIGHTS,
     WEIGHTS,
 )
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes import load_recipe
@@ -55,7 +55,7 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     assert "exported" in capsys.readouterr().out
     card = (tmp_path / "model" / "1" / "README.md").read_text(encoding="utf-8")
     assert "imported from" in card and "not trained here" in card
-    model = CModel(tmp_path / "model")
+    model = SavedSession(tmp_path / "model")
     pictures = [encoded(picture) for picture in arrays["pictures"]]
     rows = [row for picture in pictures for row in (picture, b"no picture")]
     answer = model.outputs("serving_default", {IMAGE: rows})
@@ -122,7 +122,7 @@ def test_a_prompt_is_a_property_of_the_run(tmp_path, capsys):
     assert main(["export", str(run), str(saved), "--beam-width", "1"]) == 0
     card = (saved / "1" / "README.md").read_text(encoding="utf-8")
     assert f"Every caption begins with '{prompt}'." in card
-    model = CModel(saved)
+    model = SavedSession(saved)
     answer = model.outputs("serving_default", {IMAGE: pictures})
     model.close()
     said = [text.decode() for text in answer[TEXT][:, 0]]

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.experiment import Cosine

@@ -11,7 +11,7 @@ from PIL import Image
 from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, TOKEN_SCORES
 from keras_attn.models import ProgressiveLanguageModel
 from keras_attn.saved.loading import load
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.sentence_reader import Sentence, sentence_files
 from keras_attn_pipelines.runs.run import Run

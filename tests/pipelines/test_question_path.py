@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn.training import LinearStart
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from keras_attn.saved.loading import load
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn_pipelines.cli import main
 from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation

@@ -14,7 +14,7 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.saved.loading import load
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn.training import AverageModel
 from keras_attn.training.model_file import read_model_file
 from keras_attn_pipelines.cli import main

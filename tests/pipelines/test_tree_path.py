@@ -11,7 +11,7 @@ from PIL import Image
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.saved.loading import load
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.declared import read_metadata
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import Leaf, Tree, leaves
 from keras_attn_pipelines.cli import main

@@ -13,13 +13,13 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 os.environ["KERAS_ATTN_LAZY_IMPORT"] = "1"
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 
 
 def main():
     """Answers the requests on standard input."""
     asked = json.load(sys.stdin)
-    model = CModel(asked["version"])
+    model = SavedSession(asked["version"])
     answers = {name: answered(model, **value) for name, value in asked["requests"].items()}
     assert not {"keras", "tensorflow", "tensorflow_text"} & set(sys.modules)
     json.dump(answers, sys.stdout)

@@ -4,8 +4,10 @@ import functools
 
 import pytest
 
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved import c_session
+from keras_attn.saved.c_session import NoLibraryError
 from keras_attn.saved.loading import load
+from keras_attn.saved.session import SavedSession
 from keras_attn.serving.export import export_service
 from keras_attn.whole_file import locked, made_folder
 from tests.serving.registry import BY_NAME
@@ -65,15 +67,21 @@ def tiny_text_export(version_named):
 @pytest.fixture(scope="session")
 def c_translator(tiny_text_export):
     """The text model, asked through TensorFlow's C interface."""
-    model = CModel(tiny_text_export)
+    model = SavedSession(tiny_text_export)
     yield model
     model.close()
 
 
 @pytest.fixture(scope="session")
-def translator_in_python(saved_named):
-    """The text model as `keras_attn.load` loads it."""
-    return saved_named("texts")
+def translator_in_python(tiny_text_export):
+    """The text model, asked through TensorFlow's Python, as where its libraries do not load."""
+
+    def no_library(name):
+        raise NoLibraryError(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(c_session, "_package", no_library)
+        return load(tiny_text_export)
 
 
 @pytest.fixture(scope="module")

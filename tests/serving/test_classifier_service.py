@@ -20,7 +20,8 @@ from keras_attn.ops.rollout import attention_rollout
 from keras_attn.saved.loading import load
 from keras_attn.serving import LabelService
 from keras_attn.serving.client import RestClient
-from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import export_service, graph_ops, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.serving.writers import LabelWriter

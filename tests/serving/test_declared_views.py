@@ -117,7 +117,7 @@ def test_services_are_exported_without_matplotlib_and_pillow():
 import sys
 sys.modules.update(matplotlib=None, PIL=None)
 from keras_attn.serving import FunctionService, GenerationService, sequence_service, views
-from keras_attn.serving.export import check_views
+from keras_attn.serving.declared import check_views
 print([view.to_plain()["kind"] for view in views.CAPTION_VIEWS])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

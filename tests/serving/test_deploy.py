@@ -11,6 +11,7 @@ import pytest
 import yaml
 from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.core.protobuf.config_pb2 import ConfigProto
 from tensorflow_serving.config import model_server_config_pb2
 
 from keras_attn.saved.session import session_config
@@ -88,7 +89,7 @@ def test_batches_are_those_that_a_model_is_warm_for():
 
 def test_sessions_are_those_of_loaded_models():
     config = read_session_config(DEPLOY / "session.config")
-    assert config.graph_options == session_config().graph_options
+    assert config.graph_options == ConfigProto.FromString(session_config()).graph_options
     assert config.graph_options.rewrite_options.disable_meta_optimizer
 
 

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.serving.export import graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import graph_ops, unservable_ops
 
 SPEC = [tf.TensorSpec((3,), tf.float32)]
 

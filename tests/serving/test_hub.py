@@ -15,7 +15,7 @@ from keras_attn.decoding import (
     Sampling,
 )
 from keras_attn.decoding.hub_sampler import RESERVED
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from keras_attn.serving import export_service, hub_service
 from tests.backends import OTHERS
 from tests.processes import run_module
@@ -112,7 +112,7 @@ def test_a_served_model_answers_as_in_python(name, task_named, tmp_path):
         for text in PROMPTS
     ]
     service = service_of(task, one_by_one=name == "t5")
-    model = CModel(export_service(service, tmp_path / "model", f"# {name}").parent)
+    model = SavedSession(export_service(service, tmp_path / "model", f"# {name}").parent)
     good = [text.encode() for text in PROMPTS]
     bad = [b"\xff\xfe", b"fox " * 99]
     columns = {SOURCE: [*good, *bad]}

@@ -21,7 +21,7 @@ from keras_attn.contracts import (
 from keras_attn.decoding import Beam, Greedy, HubSampler, hub_attention
 from keras_attn.decoding.hub_attention import _recorded, attention_layers
 from keras_attn.saved import load
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from keras_attn.serving import export_service, hub_service
 from keras_attn_pipelines.cli import main
 from tests.quick import rows
@@ -165,7 +165,7 @@ def test_explain_of_a_served_language_model(task_named, tmp_path, capsys):
         assert main(["explain", str(folder), PROMPTS[0], "--out", str(figure), *more]) == 0
         assert figure.stat().st_size > 1000
     asked = [text.encode() for text in PROMPTS]
-    expected, model = service.explain(tf.constant(asked)), CModel(folder)
+    expected, model = service.explain(tf.constant(asked)), SavedSession(folder)
     answer = model.outputs("explain", {SOURCE: asked})
     model.close()
     for name, value in expected.items():

@@ -9,7 +9,7 @@ from tests.serving.servers import Backend
 pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason="needs the extra client")
 
 from benchmarks import malformed_requests
-from keras_attn.saved.c_model import CModel
+from keras_attn.saved.session import SavedSession
 from tests.serving.attack import Attack, same
 from tests.serving.valid_requests import valid_rows
 
@@ -17,7 +17,7 @@ from tests.serving.valid_requests import valid_rows
 @pytest.mark.systems
 @pytest.mark.parametrize("kind", ["tiny_text_export", "tiny_export"])
 def test_malformed_requests_harm_nobody(kind, request):
-    model = CModel(request.getfixturevalue(kind))
+    model = SavedSession(request.getfixturevalue(kind))
     rows = {"serving_default": valid_rows(model.folder, 3)["serving_default"]}
     attack = Attack(model, rows, seed=7)
     for _ in range(30):

@@ -6,7 +6,8 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.contracts import ERROR
-from keras_attn.serving.export import graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import graph_ops, unservable_ops
 from keras_attn.serving.requests import joined
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, WARM_UP_FILE, prediction_log
 from tests.quick import rows

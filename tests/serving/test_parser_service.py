@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, SOURCE, TAGS, TEXT
 from keras_attn.decoding import Greedy
-from keras_attn.serving.export import graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import graph_ops, unservable_ops
 from keras_attn.serving.readers.reasons import EMPTY
 from keras_attn.serving.writers import BracketWriter
 from keras_attn.text.bracket_text import parse_tree

@@ -9,7 +9,8 @@ from keras_attn.contracts import LOGITS, SCORE, SOURCE, TOKEN_SCORES, TOKENS, WE
 from keras_attn.decoding import Greedy, decode
 from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.saved.loading import load
-from keras_attn.serving.export import export_service, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import (
     cast_once,
     precision_of,

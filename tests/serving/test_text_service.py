@@ -9,7 +9,8 @@ from keras_attn.decoding import Beam, Greedy
 from keras_attn.models import RecurrentSeq2Seq
 from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient, RestClient
-from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import export_service, graph_ops, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.readers.reasons import EMPTY, MOST_BYTES, NOT_UTF8
 from keras_attn.serving.warm_up import WARM_UP_FILE

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from keras_attn.viz.panels import MOST_ASPECT, figure_pixels, panels, small
+from keras_attn.viz.panels import figure_pixels, panels
+from keras_attn.viz.thumbnail import MOST_ASPECT, small
 
 
 @pytest.mark.parametrize("size", [(3, 4000), (4000, 3), (1, 1), (90, 1000), (600, 300)])

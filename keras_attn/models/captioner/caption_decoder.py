@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import keras
 from keras import ops
 
+from keras_attn.checks import check_probability, check_sizes
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
-from keras_attn.ops.check_choice import check_probability, check_sizes
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 

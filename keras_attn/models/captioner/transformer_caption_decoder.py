@@ -5,13 +5,13 @@ from dataclasses import replace
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
-from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from keras_attn.checks import check_choice, check_probability, check_sizes
 from keras_attn.models.language_pair import NOTHING, LanguagePair
 from keras_attn.models.transformer.transformer_config import (
     LEARNED,
     SINUSOIDAL,
 )
-from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
 
 Layers = Sequence[tuple[int, int]]
 

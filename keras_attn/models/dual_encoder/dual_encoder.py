@@ -5,11 +5,11 @@ import math
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.contracts import IMAGE, TOKENS
 from keras_attn.models.base_model import BaseModel
 from keras_attn.models.dual_encoder.text_encoder import TextEncoder
 from keras_attn.models.vision_transformer.picture_vector import picture_vector, picture_width
-from keras_attn.ops.check_choice import check_sizes
 
 FIRST_SCALE = math.log(1 / 0.07)
 MOST_SCALE = math.log(100)

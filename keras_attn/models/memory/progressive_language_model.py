@@ -4,12 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_probability, check_sizes
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.memory_bank import MemoryBank
 from keras_attn.layers.memory_bank_cell import MemoryBankCell
 from keras_attn.models.base_model import BaseModel
-from keras_attn.ops.check_choice import check_probability, check_sizes
 from keras_attn.ops.recurrent import masked_recurrence
 
 GATES = 4

@@ -3,11 +3,11 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_probability, check_sizes
 from keras_attn.contracts import PAD_ID, QUESTION, STORY
 from keras_attn.layers.memory_rnn import MemoryRNN
 from keras_attn.layers.sentence_encoder import SentenceEncoder
 from keras_attn.models.memory.story_model import StoryModel, has_words
-from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.greatest import greatest
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.memory_addressing import steps_read

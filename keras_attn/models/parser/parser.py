@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.contracts import ENCODED, LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.next_source import NextSource
@@ -13,7 +14,6 @@ from keras_attn.models.transformer.transformer import TransformerWeights
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from keras_attn.checks import check_choice, check_flag, check_probability, check_sizes
 from keras_attn.models.language_pair import NOTHING, LanguagePair
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
 LSTM, GRU = "lstm", "gru"
 

@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
 from keras_attn.models.base_model import PictureClassifier
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
-from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)

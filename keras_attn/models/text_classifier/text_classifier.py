@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_flag, check_probability, check_sizes
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.masked_layer import sequence_mask
@@ -10,7 +11,6 @@ from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.attend import attend
-from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.masks import zero_masked
 
 

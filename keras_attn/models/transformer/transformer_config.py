@@ -5,6 +5,7 @@ from typing import Any
 
 import keras
 
+from keras_attn.checks import check_choice, check_flag, check_probability, check_sizes
 from keras_attn.layers.alibi_bias import AlibiBias
 from keras_attn.layers.feed_forward import RELU, activation_function
 from keras_attn.layers.learned_positions import LearnedPositions
@@ -21,7 +22,6 @@ from keras_attn.models.language_pair import (  # noqa: F401  (the choices of `ti
     NOTHING,
     LanguagePair,
 )
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
 SINUSOIDAL, LEARNED = "sinusoidal", "learned"
 ROTARY, ALIBI, RELATIVE = "rotary", "alibi", "relative"

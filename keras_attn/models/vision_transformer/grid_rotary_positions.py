@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.checks import check_above, check_sizes
 from keras_attn.layers.relative_positions import RelativePositions
-from keras_attn.ops.check_choice import check_above, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -2,9 +2,9 @@
 
 import keras
 
+from keras_attn.checks import check_sizes
 from keras_attn.models.base_model import PictureClassifier
 from keras_attn.models.vision_transformer.picture_vector import picture_vector, picture_width
-from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -3,14 +3,14 @@
 import numbers
 from dataclasses import dataclass
 
-from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
-from keras_attn.ops.check_choice import (
+from keras_attn.checks import (
     check_above,
     check_choice,
     check_flag,
     check_probability,
     check_sizes,
 )
+from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
 
 TOKEN, MEAN, ATTENTION = "token", "mean", "attention"
 SILU = "silu"

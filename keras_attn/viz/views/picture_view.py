@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.ops.check_choice import check_choice
+from keras_attn.checks import check_choice
 from keras_attn.viz.page_parts import packed, picture_part, quantity_part
 from keras_attn.viz.quantity import ALL, ATTENTION, EACH, Quantity
 from keras_attn.viz.views.view import View

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR
 from keras_attn.progress import Progress
-from keras_attn.saved.saved_model import whole_saved_model
+from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.in_graph import in_graph
 from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from keras_attn.contracts import METADATA_FILE, TERMS
+from keras_attn.contracts import CARD_FILE, METADATA_FILE, TERMS
 from keras_attn.escaping import escape_html, escape_markdown
-from keras_attn.serving.export import CARD_FILE, read_metadata
+from keras_attn.serving.declared import read_metadata
 
 LIMITS, LICENSE = SECTIONS = ("Use and limits", "License")
 """Sections of a model card that apply to models that start from its weights, too."""

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from keras_attn.contracts import CARD_FILE
 from keras_attn.saved.versions import version_folder
-from keras_attn.serving.export import (
-    CARD_FILE,
-    DIGESTS,
-    MODEL_KEY,
-    TOKENIZERS_FOLDER,
-    read_metadata,
-)
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.export import DIGESTS, MODEL_KEY, TOKENIZERS_FOLDER
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import described, restored
 from keras_attn_pipelines.runs.run import load_vocabularies

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
 from keras_attn.saved.bundled import model_folder
-from keras_attn.saved.saved_model import whole_saved_model
+from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers

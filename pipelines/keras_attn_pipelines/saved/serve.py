@@ -10,8 +10,8 @@ from importlib import resources
 
 from matplotlib import cbook
 
+from keras_attn.contracts import CARD_FILE
 from keras_attn.saved.saved_model import ATTENTION, Saved
-from keras_attn.serving.export import CARD_FILE
 from keras_attn.viz.explorer.page import page_hashes, policy_hash
 from keras_attn_pipelines.saved.receiving import server
 from keras_attn_pipelines.saved.rest import (

@@ -10,8 +10,8 @@ import argparse
 import signal
 import threading
 
-from keras_attn.saved.c_model import CModel
 from keras_attn.saved.loading import load
+from keras_attn.saved.session import SavedSession
 from tests.serving.stand_in.batching import batched
 from tests.serving.stand_in.servers import grpc_server, rest_server
 from tests.serving.stand_in.serving_messages import read_batching_parameters, read_session_config
@@ -33,7 +33,7 @@ def main(arguments=None) -> None:
     given = parser.parse_args(arguments)
     parameters = read_batching_parameters(given.batching) if given.batching else None
     config = read_session_config(given.session).SerializeToString() if given.session else b""
-    servable = load(given.saved_model) if given.python else CModel(given.saved_model, config)
+    servable = load(given.saved_model) if given.python else SavedSession(given.saved_model, config)
     warm_up(servable)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attn.saved.c_model import array_of
+from keras_attn.saved.session import array_of
 from keras_attn_pipelines.saved.servable import Servable, Unavailable
 
 
