@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.checks import check_choice
+from keras_attn.ops.fraction import fraction
 from keras_attn.ops.take_by_row import take_by_row
 
 BILINEAR, NEAREST = "bilinear", "nearest"
@@ -12,7 +13,7 @@ ZEROS, BORDER, REFLECTION = "zeros", "border", "reflection"
 PADDINGS = (ZEROS, BORDER, REFLECTION)
 ROUNDING = 2.0**-22
 NARROW = 8
-"""Channels up to which gradients are added by pairs of neighbors, on TensorFlow."""
+"""Channels up to which gradients are added to four neighbors at once, on TensorFlow."""
 
 
 def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=False):
@@ -53,17 +54,19 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
     _, height, width, channels = images.shape
     points = ops.reshape(ops.cast(grid, "float32"), (-1, grid.shape[1] * grid.shape[2], 2))
     columns, rows = (
-        _places(points[..., axis], size, padding, align_corners)
-        for axis, size in ((0, width), (1, height))
+        _places(numbers, size, padding, align_corners)
+        for numbers, size in zip(ops.unstack(points, axis=-1), (width, height))
     )
     if interpolation == NEAREST:
         columns, rows = ops.round(columns), ops.round(rows)
-    if padding == ZEROS:
-        images = ops.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
-        columns, rows = columns + 1.0, rows + 1.0
+    before = 1 if padding == ZEROS else 0
+    columns, rows = columns + before, rows + before
+    # With one more pixel behind the last, every place has a right and a lower neighbor.
+    around = (before, before + 1)
+    images = ops.pad(images, ((0, 0), around, around, (0, 0)))
     pixels = ops.reshape(images, (-1, images.shape[1] * images.shape[2], channels))
     read = _nearest if interpolation == NEAREST else _bilinear
-    output = read(pixels, columns, rows, images.shape[1], images.shape[2])
+    output = read(pixels, columns, rows, images.shape[2])
     return ops.reshape(output, (-1, *grid.shape[1:3], channels))
 
 
@@ -83,64 +86,78 @@ class Sample(keras.Operation):
         return keras.KerasTensor((*grid.shape[:3], images.shape[-1]), dtype=images.dtype)
 
 
-def _bilinear(pixels, columns, rows, height, width):
-    """(B, N, C) from pixels (B, H·W, C) at places (B, N) inside the picture."""
-    left, top = (
-        ops.minimum(ops.floor(ops.stop_gradient(place)), float(size - 2))
-        for place, size in ((columns, width), (rows, height))
-    )
-    index = ops.cast(top, "int32") * width + ops.cast(left, "int32")
-    by_pairs = keras.backend.backend() == "tensorflow" and pixels.shape[-1] <= NARROW
-    read = _read_by_pairs if by_pairs else _read
-    return read(pixels, index, columns - left, rows - top, width)
+def _bilinear(pixels, columns, rows, width):
+    """(B, N, C) from pixels (B, H·W, C) at places (B, N) before the last row and column."""
+    index = _index(columns, rows, width)
+    right, low = fraction(columns), fraction(rows)
+    by_fours = keras.backend.backend() == "tensorflow" and pixels.shape[-1] <= NARROW
+    read = _read_by_fours if by_fours else _read
+    return read(pixels, index, right, low, width)
+
+
+def _corners(pixels, index, width):
+    """The four pixels from `index` on, row by row: float32 (B, N, C) each."""
+    return [ops.cast(take_by_row(pixels, index + place), "float32") for place in _neighbors(width)]
+
+
+def _neighbors(width):
+    return 0, 1, width, width + 1
+
+
+def _shares(right, low):
+    """Of the four pixels, (B, N, 1) each."""
+    return [
+        (vertical * horizontal)[..., None]
+        for vertical in (1.0 - low, low)
+        for horizontal in (1.0 - right, right)
+    ]
 
 
 def _read(pixels, index, right, low, width):
     """The four pixels from `index` on, each by its share: (B, N, C)."""
-    total = 0.0
-    for below, vertical in ((0, 1.0 - low), (width, low)):
-        for beside, horizontal in ((0, 1.0 - right), (1, right)):
-            corner = ops.cast(take_by_row(pixels, index + below + beside), "float32")
-            total = total + corner * (vertical * horizontal)[..., None]
-    return ops.cast(total, pixels.dtype)
+    corners, shares = _corners(pixels, index, width), _shares(right, low)
+    return ops.cast(sum(map(ops.multiply, corners, shares)), pixels.dtype)
 
 
-def _read_by_pairs(pixels, index, right, low, width):
-    """As `_read`, with a gradient that adds two neighbors at once: for few channels faster."""
+def _read_by_fours(pixels, index, right, low, width):
+    """As `_read`, with a gradient that adds the four neighbors at once: for few channels faster."""
     (batch, places), channels = ops.shape(pixels)[:2], pixels.shape[-1]
 
     @ops.custom_gradient
     def read(pixels, right, low):
+        corners, shares = _corners(pixels, index, width), _shares(right, low)
+
         def gradient(upstream):
             upstream = ops.cast(upstream, "float32")
-            first, second, third, fourth = (
-                ops.sum(upstream * ops.cast(take_by_row(pixels, index + place), "float32"), -1)
-                for place in (0, 1, width, width + 1)
-            )
+            first, second, third, fourth = (ops.sum(upstream * corner, -1) for corner in corners)
             to_right = (second - first) * (1.0 - low) + (fourth - third) * low
             to_low = (third - first) * (1.0 - right) + (fourth - second) * right
-            flat = index + ops.arange(batch, dtype="int32")[:, None] * places
-            pairs = 0.0
-            for below, vertical in ((0, 1.0 - low), (width, low)):
-                shares = ((1.0 - right) * vertical, right * vertical)
-                added = ops.concatenate([upstream * share[..., None] for share in shares], axis=-1)
-                pairs = pairs + ops.segment_sum(
-                    ops.reshape(added, (-1, 2 * channels)),
-                    ops.reshape(flat + below, (-1,)),
-                    batch * places,
-                )
-            second_of_pairs = ops.pad(pairs[:-1, channels:], ((1, 0), (0, 0)))
-            to_pixels = ops.reshape(pairs[:, :channels] + second_of_pairs, (-1, places, channels))
+            added = ops.concatenate([upstream * share for share in shares], axis=-1)
+            fours = ops.segment_sum(
+                ops.reshape(added, (-1, 4 * channels)),
+                ops.reshape(index + ops.arange(batch, dtype="int32")[:, None] * places, (-1,)),
+                batch * places,
+            )
+            to_pixels = sum(
+                ops.pad(part[: batch * places - place], ((place, 0), (0, 0)))
+                for part, place in zip(ops.split(fours, 4, axis=-1), _neighbors(width))
+            )
+            to_pixels = ops.reshape(to_pixels, (-1, places, channels))
             return ops.cast(to_pixels, pixels.dtype), to_right, to_low
 
-        return _read(pixels, index, right, low, width), gradient
+        return ops.cast(sum(map(ops.multiply, corners, shares)), pixels.dtype), gradient
 
     return read(pixels, right, low)
 
 
-def _nearest(pixels, columns, rows, height, width):
+def _nearest(pixels, columns, rows, width):
     """As `_bilinear`, the one pixel of places that are integers."""
-    return take_by_row(pixels, ops.cast(rows, "int32") * width + ops.cast(columns, "int32"))
+    return take_by_row(pixels, _index(columns, rows, width))
+
+
+def _index(columns, rows, width):
+    """int32 (B, N): the pixels whose upper left corners are those of the places ≥ 0."""
+    return ops.cast(rows, "int32") * width + ops.cast(columns, "int32")
 
 
 def _places(points, size, padding, align_corners):
