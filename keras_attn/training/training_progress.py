@@ -1,5 +1,6 @@
 """Progress of a training: a bar within an epoch on a terminal, a line a minute elsewhere."""
 
+import math
 import shutil
 import sys
 import time
@@ -12,6 +13,8 @@ from keras_attn.progress import MINUTE, format_duration
 WIDTH, REFRESH = 30, 0.1
 """Characters of a bar, and the least time in seconds between two states of it."""
 COMPILING = "compiling the training step"
+LONG, SLOW = 1.0, 30
+"""A step of so many seconds that takes so many times as long as the shortest compiled something."""
 
 
 class TrainingProgress(keras.callbacks.Callback):
@@ -19,7 +22,8 @@ class TrainingProgress(keras.callbacks.Callback):
 
     Takes the place of Keras' own progress: `fit` needs `verbose=0`, or both are printed. The time
     left counts steps at the pace of the latest epoch, and the scoring after it. It leaves
-    out what happens once: the first step, which compiles, and the first scoring. Where a call of
+    out what happens once: the first step, which compiles, other steps that compile a new shape of
+    batches, and the first scoring. Where a call of
     `fit` begins within an epoch, the bar goes on from that step. Stands behind callbacks that add
     to the logs.
 
@@ -47,6 +51,7 @@ class TrainingProgress(keras.callbacks.Callback):
         self.bar = sys.stdout.isatty() if bar is None else bar
         self.compiled, self.epoch = False, None
         self.pace = self.seconds = 0.0
+        self.shortest = math.inf
         self.scored, self.scoring = False, None
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -56,6 +61,7 @@ class TrainingProgress(keras.callbacks.Callback):
             self.epoch, self.seconds = epoch, 0.0
         self.begin, self.first, self.drawn = now - self.seconds, self.done, 0.0
         self.mark, self.printed = (now, self.done) if self.compiled else None, now
+        self.before, self.long = now, []
         if not self.compiled:
             print(f"epoch {epoch + 1} of {self.epochs}: {COMPILING}", flush=True)
 
@@ -65,7 +71,8 @@ class TrainingProgress(keras.callbacks.Callback):
         if self.mark is None:
             self.mark, self.printed = (now, self.done), now
         elif self.done > self.mark[1]:
-            self.pace = (now - self.mark[0]) / (self.done - self.mark[1])
+            self._measure(now)
+        self.before = now
         last = self.done == self.steps_per_epoch
         if self.bar and (last or now - self.drawn >= REFRESH):
             self.drawn = now
@@ -75,6 +82,16 @@ class TrainingProgress(keras.callbacks.Callback):
             step = f"step {self.done:,} of {self.steps_per_epoch:,}"
             loss = {"loss": logs["loss"]} if logs and "loss" in logs else {}
             self._print(step, loss, self.steps_per_epoch - self.done)
+
+    def _measure(self, now):
+        """Updates the pace by the epoch's steps since the mark, but those that compile."""
+        step = now - self.before
+        self.shortest = min(self.shortest, step)
+        if step >= LONG:
+            self.long.append(step)
+        compiling = [seconds for seconds in self.long if seconds > SLOW * self.shortest]
+        if steps := self.done - self.mark[1] - len(compiling):
+            self.pace = (now - self.mark[0] - sum(compiling)) / steps
 
     def on_epoch_end(self, epoch, logs=None):
         if self.done < self.steps_per_epoch:  # Another call of `fit` goes on with the epoch.

@@ -13,6 +13,7 @@ from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKEN
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.results import check_picture_file
 from keras_attn.viz.quantity import ALL, EACH
+from keras_attn_pipelines.compilation import compiling
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_data,
@@ -178,6 +179,10 @@ class Train:
         check_training(experiment, self.data, self.out, name, self.strategy, self.cache, started)
         print(escape_terminal(f"{name}: {self.data} to {self.out}"), flush=True)
 
+        with compiling():
+            self._train(experiment, values, name)
+
+    def _train(self, experiment, values, name):
         from keras_attn.training.devices import strategy_for, strategy_named
         from keras_attn_pipelines.runs.next_commands import after_training
         from keras_attn_pipelines.runs.train import train_checked

@@ -76,3 +76,21 @@ def test_a_bar_goes_on_where_the_epoch_does(train, capsys):
     ]
     assert out.splitlines()[-1].startswith("epoch 2 of 3: 6 s, loss 2.25, val_loss 3, about 10 s")
     assert "\x1b" not in out
+
+
+def test_time_left_leaves_out_steps_that_compile_other_shapes(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(
+        "keras_attn.training.training_progress.time.monotonic", lambda: now[0], raising=True
+    )
+    callback = TrainingProgress(13, 10)
+    model = types.SimpleNamespace(optimizer=types.SimpleNamespace(iterations=0))
+    callback.set_model(model)
+    callback.on_epoch_begin(0)
+    for batch, seconds in enumerate((400.0, 700.0, 1.0, 1.0, 500.0, 1.0, 1.0, 1.0, 1.0, 1.0)):
+        now[0] += seconds
+        callback.on_train_batch_end(batch)
+    callback.on_epoch_end(0)
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "epoch 1 of 13: 27 min, about 2 min left, plus scoring"
+    )

@@ -1,0 +1,118 @@
+"""How XLA compiles the training steps of the command line: quickly, and once on each machine.
+
+Only for TensorFlow on a processor: a machine with a GPU, and what the user has set, are left as
+they are.
+"""
+
+import contextlib
+import hashlib
+import os
+import stat
+import string
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from keras_attn.whole_file import digest_of, locked, whole_file
+from keras_attn_pipelines.data.user_cache import user_cache
+
+FAST = {
+    "2.21.": "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
+    "--xla_cpu_parallel_codegen_split_count=1"
+}
+"""XLA_FLAGS by the begin of TensorFlow's version, since an unknown flag ends the process. With them
+a step is compiled in a third of the time, and is as fast."""
+MOST_BYTES = 256 * 2**20
+"""Of compiled steps that are kept; the oldest go first."""
+ENTRIES, DIGEST = "xla_compile_cache__*.pb", ".sha256"
+PROCESSOR = ("model name", "flags", "Features")
+"""Begins of lines of /proc/cpuinfo that say what a processor can do."""
+SHARED = stat.S_IWGRP | stat.S_IWOTH
+DEVICES = ("nvidia[0-9]*", "kfd")
+"""Files in /dev of GPUs."""
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Context in which TensorFlow, not imported before, compiles quickly and keeps the result.
+
+    Compiled steps are programs for this processor in the user's cache folder, where only the user
+    can write. Incomplete and damaged ones are removed first, for TensorFlow would not train. Of
+    several trainings at a time, one keeps its steps.
+    """
+    version = _version()
+    if os.environ.get("KERAS_BACKEND", "tensorflow") != "tensorflow" or not version or _has_gpu():
+        yield
+        return
+    flags = [value for begin, value in FAST.items() if version.startswith(begin)]
+    with _environment(dict(zip(["XLA_FLAGS"], flags))), contextlib.ExitStack() as stack:
+        if "TF_XLA_FLAGS" not in os.environ and (folder := _folder(version)):
+            with contextlib.suppress(OSError, ValueError):
+                stack.enter_context(locked(folder, wait=False))
+                remove_unusable(folder)
+                stack.callback(seal, folder)
+                cache = f"--tf_xla_persistent_cache_directory={folder}"
+                stack.enter_context(_environment({"TF_XLA_FLAGS": cache}))
+        yield
+
+
+@contextlib.contextmanager
+def _environment(values):
+    """Context with environment variables that are not set outside."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ |= added
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def remove_unusable(folder: Path) -> None:
+    """Removes compiled steps without their digest, and the oldest where there are too many."""
+    entries = sorted(folder.glob(ENTRIES), key=lambda path: path.stat().st_mtime, reverse=True)
+    total = 0
+    for entry in entries:
+        total += entry.stat().st_size
+        digest = entry.with_suffix(DIGEST)
+        is_whole = digest.is_file() and digest.read_text() == digest_of(entry)
+        if total > MOST_BYTES or not is_whole:
+            digest.unlink(missing_ok=True)
+            entry.unlink(missing_ok=True)
+
+
+def seal(folder: Path) -> None:
+    """Writes the digest of each compiled step that has none."""
+    with contextlib.suppress(OSError):
+        for entry in folder.glob(ENTRIES):
+            if not (digest := entry.with_suffix(DIGEST)).is_file():
+                with whole_file(digest) as partial:
+                    partial.write_text(digest_of(entry))
+
+
+def _folder(version):
+    """The folder for this processor, TensorFlow and flags; None where it cannot be used.
+
+    TensorFlow compares computations alone, and would run those of another processor.
+    """
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = sorted({line for line in lines if line.startswith(PROCESSOR)})
+        key = "\n".join([version, os.environ.get("XLA_FLAGS", ""), *processor])
+        folder = user_cache() / "compiled" / hashlib.sha256(key.encode()).hexdigest()[:16]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+        is_own = status.st_uid == os.getuid() and not status.st_mode & SHARED
+        if processor and is_own and not set(str(folder)) & set(string.whitespace):
+            return folder
+    return None
+
+
+def _version():
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version("tensorflow")
+    return ""
+
+
+def _has_gpu():
+    return any(path for pattern in DEVICES for path in Path("/dev").glob(pattern))

@@ -1,0 +1,117 @@
+"""Compiled training steps: which are kept, and which processes use them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from keras_attn.whole_file import locked
+from keras_attn_pipelines import compilation
+from keras_attn_pipelines.compilation import compiling, remove_unusable, seal
+from tests.processes import ROOT
+
+PROGRAM = """
+from keras_attn_pipelines.compilation import compiling
+with compiling():
+    import tensorflow as tf
+
+    @tf.function(jit_compile=True)
+    def doubled(values):
+        return 2 * tf.sort(values)
+
+    print(doubled(tf.constant([3.0, 2.0])).numpy().tolist())
+"""
+
+
+@pytest.fixture
+def processor(monkeypatch, tmp_path):
+    """A processor, and nothing set; the path of the user's cache."""
+    monkeypatch.setattr(compilation, "_has_gpu", lambda: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for name in ("XLA_FLAGS", "TF_XLA_FLAGS", "KERAS_BACKEND"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def written(folder, name, content=b"program"):
+    path = folder / f"xla_compile_cache__{name}.pb"
+    path.write_bytes(content)
+    return path
+
+
+def test_only_whole_programs_are_kept(tmp_path):
+    whole, damaged = written(tmp_path, "3"), written(tmp_path, "5")
+    other = tmp_path / "notes"
+    other.write_text("mine")
+    seal(tmp_path)
+    damaged.write_bytes(b"progra")
+    killed = written(tmp_path, "7")
+    remove_unusable(tmp_path)
+    assert whole.read_bytes() == b"program" and not damaged.exists() and not killed.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        whole.name,
+        whole.with_suffix(".sha256").name,
+        "notes",
+    }
+
+
+def test_the_oldest_programs_go_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation, "MOST_BYTES", 16)
+    programs = [written(tmp_path, name) for name in ("3", "5", "7")]
+    seal(tmp_path)
+    for age, program in enumerate(programs):
+        os.utime(program, (1000 - age, 1000 - age))
+    remove_unusable(tmp_path)
+    assert [program.exists() for program in programs] == [True, True, False]
+
+
+def test_a_training_has_the_cache_of_its_processor_to_itself(processor):
+    with compiling():
+        _, folder = os.environ["TF_XLA_FLAGS"].split("=")
+        assert folder.startswith(str(processor)) and os.stat(folder).st_mode & 0o777 == 0o700
+        del os.environ["TF_XLA_FLAGS"]
+        with compiling():
+            assert "TF_XLA_FLAGS" not in os.environ
+        os.environ["TF_XLA_FLAGS"] = ""
+    assert not {"XLA_FLAGS", "TF_XLA_FLAGS"} & set(os.environ)
+    with locked(folder, wait=False), compiling():
+        assert "TF_XLA_FLAGS" not in os.environ
+    os.chmod(folder, 0o770)  # Others could put programs there.
+    with compiling():
+        assert "TF_XLA_FLAGS" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("XLA_FLAGS", "--xla_a=1"), ("TF_XLA_FLAGS", ""), ("KERAS_BACKEND", "jax")]
+)
+def test_what_the_user_has_set_is_left_as_it_is(processor, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with compiling():
+        assert os.environ[name] == value
+        assert name != "KERAS_BACKEND" or "TF_XLA_FLAGS" not in os.environ
+
+
+def test_a_gpu_is_left_as_it_is(processor, monkeypatch):
+    monkeypatch.setattr(compilation, "_has_gpu", lambda: True)
+    with compiling():
+        assert not {"XLA_FLAGS", "TF_XLA_FLAGS"} & set(os.environ)
+
+
+@pytest.mark.systems
+def test_another_process_finds_what_was_compiled(processor):
+    """TensorFlow knows the flags, or it would end the process, and writes and reads programs."""
+
+    def programs():
+        return {path: path.stat().st_mtime_ns for path in processor.rglob("*.pb")}
+
+    def answer():
+        command = [sys.executable, "-c", PROGRAM]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+
+    assert answer() == b"[4.0, 6.0]\n"
+    stored = programs()
+    assert len(stored) == 1 and answer() == b"[4.0, 6.0]\n" and programs() == stored
+    (program,) = stored
+    program.write_bytes(program.read_bytes()[:-100])
+    assert answer() == b"[4.0, 6.0]\n" and len(programs()) == 1
