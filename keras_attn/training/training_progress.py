@@ -23,9 +23,8 @@ class TrainingProgress(keras.callbacks.Callback):
     Takes the place of Keras' own progress: `fit` needs `verbose=0`, or both are printed. The time
     left counts steps at the pace of the latest epoch, and the scoring after it. It leaves
     out what happens once: the first step, which compiles, other steps that compile a new shape of
-    batches, and the first scoring. Where a call of
-    `fit` begins within an epoch, the bar goes on from that step. Stands behind callbacks that add
-    to the logs.
+    batches, and the first scoring. Where a call of `fit` begins within an epoch, the bar goes on
+    from that step. Stands behind callbacks that add to the logs.
 
     Args:
         epochs: int. Epochs of the whole training.

@@ -9,6 +9,7 @@ import hashlib
 import os
 import stat
 import string
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -34,14 +35,15 @@ DEVICES = ("nvidia[0-9]*", "kfd")
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Context in which TensorFlow, not imported before, compiles quickly and keeps the result.
+    """Context in which TensorFlow compiles quickly and keeps the result, unless it was imported
+    before.
 
     Compiled steps are programs for this processor in the user's cache folder, where only the user
     can write. Incomplete and damaged ones are removed first, for TensorFlow would not train. Of
     several trainings at a time, one keeps its steps.
     """
-    version = _version()
-    if os.environ.get("KERAS_BACKEND", "tensorflow") != "tensorflow" or not version or _has_gpu():
+    version, backend = _version(), os.environ.get("KERAS_BACKEND", "tensorflow")
+    if backend != "tensorflow" or "tensorflow" in sys.modules or not version or _has_gpu():
         yield
         return
     flags = [value for begin, value in FAST.items() if version.startswith(begin)]

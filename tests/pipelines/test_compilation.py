@@ -26,7 +26,8 @@ with compiling():
 
 @pytest.fixture
 def processor(monkeypatch, tmp_path):
-    """A processor, and nothing set; the path of the user's cache."""
+    """A processor, nothing set or imported; the path of the user's cache."""
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
     monkeypatch.setattr(compilation, "_has_gpu", lambda: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for name in ("XLA_FLAGS", "TF_XLA_FLAGS", "KERAS_BACKEND"):
