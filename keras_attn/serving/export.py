@@ -16,7 +16,8 @@ from keras_attn.contracts import CARD_FILE, METADATA_FILE
 from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.declared import VIEWS, check_views
-from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
+from keras_attn.serving.precision import precision_of
+from keras_attn.serving.stored_weights import StoredWeights
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
 from keras_attn.whole_file import (
@@ -64,8 +65,9 @@ def export_service(
             newest version, beside the versions, unless the one there was edited. A section with the
             SHA-256 of every other file of the version is added.
         notes: further metadata of JSON types.
-        storage: "float32"; or "float16", half the size, with a cast to float32 at the start of each
-            request.
+        storage: of the weights: "float32"; "float16", half the size; or "int8", a quarter, with a
+            scale for each row or column of a matrix. Smaller ones are restored in float32 when the
+            model is loaded.
 
     Returns:
         path of the new version.
@@ -194,17 +196,16 @@ def unservable_ops(version) -> set[str]:
 
 def _write_graph(service, folder, storage):
     """Traces each signature once; Keras' ExportArchive would trace them twice."""
-    stored = stored_variables(service.model, storage)
+    stored = StoredWeights(service.model, storage)
 
     def traced(function, inputs):
         def signature(*arguments):
-            with reading_stored(service.model, stored):
+            with stored.read():
                 return function(*arguments)
 
         return tf.function(signature, inputs, autograph=False).get_concrete_function()
 
-    holder = tf.Module()
-    holder.model_variables = stored
+    holder = stored.module
     holder.resources = [
         descendant
         for tokenizer in service.vocabularies.values()

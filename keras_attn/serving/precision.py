@@ -1,4 +1,4 @@
-"""The compute and storage precision of models; weights are cast once, not at every use."""
+"""The compute precision of models; weights are cast once, not at every use."""
 
 import contextlib
 
@@ -6,10 +6,7 @@ import keras
 from keras import ops
 from keras.src.backend import AutocastScope  # Not public; setup.cfg pins Keras.
 
-from keras_attn.lazy_tensorflow import tf
-
 PRECISIONS = ("float32", "bfloat16")
-STORAGES = ("float32", "float16")
 
 
 def set_precision(model, precision: str) -> None:
@@ -80,61 +77,4 @@ def cast_once(layer):
     with keras.StatelessScope(initialize_variables=False) as scope, AutocastScope(precision):
         for update in values:
             scope.add_update(update)
-        yield
-
-
-def check_storage(storage: str, precision: str) -> None:
-    """Raises ValueError for an unknown storage, or one that a precision does not allow."""
-    if storage not in STORAGES:
-        raise ValueError(f"Expected a storage of {STORAGES}. Received: {storage!r}")
-    if storage != "float32" and precision != "float32":
-        raise ValueError(
-            f"Expected storage='float32' with precision {precision!r}. "
-            f"Received: storage={storage!r}"
-        )
-
-
-def stored_variables(model, storage: str) -> "list[tf.Variable]":
-    """The variables of a model as stored in a SavedModel, in the model's order.
-
-    Args:
-        model: with float32 variables.
-        storage: "float32", the model's own variables; or "float16", float16 copies of the float32
-            ones, see `reading_stored`.
-
-    Raises:
-        ValueError: unknown storage; float16 for a model that does not compute in float32; or a
-            value outside the range of float16.
-    """
-    check_storage(storage, precision_of(model))
-    if storage == "float32":
-        return [variable.value for variable in model.variables]
-    stored = []
-    for variable in model.variables:
-        value = tf.convert_to_tensor(variable.value)
-        half = tf.cast(value, tf.float16) if value.dtype == tf.float32 else value
-        if not tf.reduce_all(tf.math.is_finite(tf.cast(half, tf.float32))):
-            raise ValueError(
-                f"Expected weights within float16. Received: {variable.path} with values up to "
-                f"{float(tf.reduce_max(tf.abs(value))):.4g}"
-            )
-        stored.append(tf.Variable(half, trainable=variable.trainable, name=variable.name))
-    return stored
-
-
-@contextlib.contextmanager
-def reading_stored(model, stored):
-    """Context in which a model computes with `stored_variables`, cast once on entry if needed.
-
-    Args:
-        model: the model.
-        stored: its `stored_variables`.
-    """
-    pairs = [pair for pair in zip(model.variables, stored) if pair[0].value is not pair[1]]
-    if not pairs:
-        yield
-        return
-    with keras.StatelessScope(initialize_variables=False) as scope:
-        for variable, value in pairs:
-            scope.add_update((variable, tf.cast(value, variable.dtype)))
         yield

@@ -116,7 +116,7 @@ def check_finite(variables, place) -> None:
     for variable in variables:
         array = np.asarray(keras.ops.convert_to_numpy(variable))
         if array.dtype.kind not in "biuSUO" and not np.all(np.isfinite(array)):
-            name = getattr(variable, "path", variable.name)
+            name = getattr(variable, "path", getattr(variable, "name", "a matrix"))
             raise ValueError(
                 f"Expected finite weights in {place}. Received: NaN or infinity in {name}"
             )

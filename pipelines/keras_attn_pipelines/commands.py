@@ -340,7 +340,7 @@ class Export:
     beam_width: int | None = option("beam width (default: the recipe's)", default=None)
     n_best: int = option("answers per request", default=1)
     precision: str = option("float32 or bfloat16", default="float32")
-    storage: str = option("how weights are stored: float32 or float16", default="float32")
+    storage: str = option("how weights are stored: float32, float16 or int8", default="float32")
     max_pixels: int | None = option(PIXELS_TEXT, default=None)
     limits: str | None = option(
         "Markdown file for the model card: intended use, failures, terms", default=None
@@ -360,7 +360,7 @@ class Export:
         check_writable_folder(self.folder)
         self._check_evaluation()
         from keras_attn.serving.export import check_model_folder
-        from keras_attn.serving.precision import check_storage
+        from keras_attn.serving.stored_weights import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
         from keras_attn_pipelines.runs.next_commands import after_export

@@ -20,6 +20,7 @@ from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.pipelines.encoded import encoded
+from tests.serving.rounding import as_stored
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -74,10 +75,13 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
         assert {key: values[key] for key in SIZES} == SIZES
 
 
-def test_weights_stored_in_half_the_space(run, tmp_path):
-    source = WarmStart.read(export(run, tmp_path / "half", storage="float16"))
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+def test_weights_stored_in_less_space(run, storage, tmp_path):
+    version = export(run, tmp_path / "small", storage=storage)
+    assert "The metrics are those of float32" in (version / "README.md").read_text()
+    source = WarmStart.read(version)
     for weight, other in zip(weights(source.model), weights(run.model()), strict=True):
-        np.testing.assert_array_equal(weight, other.astype("float16").astype("float32"))
+        np.testing.assert_array_equal(weight, as_stored(other, storage))
 
 
 def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
@@ -219,7 +223,7 @@ def test_what_export_refuses_is_refused_before_an_evaluation(run, data, tmp_path
     blank = tmp_path / "blank.md"
     blank.write_text(" \n")
     for flags, message in (
-        (["--storage", "float64"], "Expected a storage of ('float32', 'float16')"),
+        (["--storage", "float64"], "Expected a storage of ('float32', 'float16', 'int8')"),
         (["--storage", "float16", "--precision", "bfloat16"], "Expected storage='float32' with"),
         (["--n-best", "99"], "Expected 1 <= n_best <= width"),
         (["--limits", str(headings)], "Expected headings of ### or lower in"),

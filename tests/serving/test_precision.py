@@ -10,14 +10,8 @@ from keras_attn.decoding import Greedy, decode
 from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.saved.loading import load
 from keras_attn.serving.declared import read_metadata
-from keras_attn.serving.export import export_service, unservable_ops
-from keras_attn.serving.precision import (
-    cast_once,
-    precision_of,
-    reading_stored,
-    set_precision,
-    stored_variables,
-)
+from keras_attn.serving.export import export_service
+from keras_attn.serving.precision import cast_once, precision_of, set_precision
 from tests.serving.tiny_service import PICTURES, caption_service
 from tests.training import tiny
 
@@ -110,57 +104,3 @@ def test_layer_normalization_keeps_its_weights(normalize_first):
         np.testing.assert_array_equal(model(batch)[LOGITS], expected)
         found = decode(model, batch[SOURCE], Greedy(), max_length=5)
     assert found.tokens.shape == (1, 1, 5)
-
-
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "stored"
-    return export_service(caption_service(), folder, "card", storage="float16")
-
-
-def weights_size(version):
-    return sum(entry.stat().st_size for entry in (version / "variables").iterdir())
-
-
-@pytest.mark.systems
-def test_stored_in_half_the_space(tiny_export, stored):
-    assert weights_size(stored) < 0.65 * weights_size(tiny_export)
-    assert read_metadata(stored)["storage"] == "float16"
-    assert read_metadata(tiny_export)["storage"] == "float32"
-    assert unservable_ops(stored) == set()
-    assert set(matmul_types(stored)) == {tf.float32.as_datatype_enum}
-    for body in (
-        function for function in functions(stored) if "while_body" in function.signature.name
-    ):
-        assert not [node.name for node in body.node_def if node.op == "ReadVariableOp"]
-
-
-@pytest.mark.systems
-def test_stored_halves_answer_as_the_rounded_weights(stored):
-    service = caption_service()
-    for variable in service.model.trainable_variables:
-        variable.assign(tf.cast(tf.cast(variable.value, tf.float16), tf.float32))
-    answers = load(stored).ask("explain", image=PICTURES)
-    expected = service.explain(PICTURES)
-    for row, answer in enumerate(answers):
-        for key, value in answer.items():
-            value = np.asarray(value)
-            if value.dtype == np.float32:
-                np.testing.assert_allclose(value, expected[key][row], atol=1e-4, err_msg=key)
-            else:
-                np.testing.assert_array_equal(value, expected[key][row], err_msg=key)
-
-
-def test_what_cannot_be_stored():
-    model = tiny.captioner()
-    with pytest.raises(ValueError, match=r"storage of \('float32', 'float16'\).*'int8'"):
-        stored_variables(model, "int8")
-    first = model.trainable_variables[0]
-    first.assign(np.full(first.shape, 7e4))
-    with pytest.raises(ValueError, match=r"within float16. Received: .*values up to 7e\+04"):
-        stored_variables(model, "float16")
-    set_precision(model, "bfloat16")
-    with pytest.raises(ValueError, match="Expected storage='float32' with precision 'bfloat16'"):
-        stored_variables(model, "float16")
-    with reading_stored(model, stored_variables(model, "float32")):
-        assert float(np.max(first)) == 7e4

@@ -10,6 +10,7 @@ from keras_attn.contracts import ERROR
 from keras_attn.progress import Progress
 from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.in_graph import in_graph
+from keras_attn.serving.stored_weights import restored
 from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -151,7 +152,7 @@ def evaluate_saved(
     judge = ClipJudge.of(experiment, clip)
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
-    check_finite(getattr(loaded, "model_variables", ()), saved.version)
+    check_finite(restored(loaded), saved.version)
     with Progress("reading data"):
         records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]

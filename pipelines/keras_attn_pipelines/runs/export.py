@@ -16,6 +16,7 @@ from keras_attn.serving.export import (
     next_version,
 )
 from keras_attn.serving.precision import precision_of
+from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.description import FACTS, KEPT
@@ -54,7 +55,7 @@ def export(
         beam_width: int, or None for the task's.
         n_best: int. Texts answered for each request.
         precision: "float32" or "bfloat16", the compute precision.
-        storage: "float32" or "float16", the precision of stored weights; see `export_service`.
+        storage: "float32", "float16" or "int8", see `export_service`.
         limits: Markdown for the model card: intended use, failures, terms of its data.
         max_pixels: int, width times height of the largest picture that is decoded; None: 25
             million. A request decodes at most 8 times as many in all.
@@ -130,8 +131,11 @@ def _card(title, run, description, metrics, service, storage, limits, terms):
     size = f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}"
     words = experiment.work.card(service, f"{facts['model']}, {size}")
     values = escape_script(json.dumps(experiment.values(), indent=2))
+    stored = f"Weights are stored in {storage}. "
+    if storage != FLOAT32:
+        stored += "The metrics are those of float32; `keras-attn evaluate` gives this version's. "
     technical = (
-        f"Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in {storage}. "
+        f"Precision: {_PRECISION[precision_of(service.model)]}. {stored}"
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])

@@ -15,6 +15,7 @@ from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
+from keras_attn.serving.stored_weights import restored
 from keras_attn.training.model_file import check_finite, code_in
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, type_of
@@ -142,7 +143,7 @@ def _restored(version, config):
         model.build()
     set_precision(model, "float32")
     with whole_saved_model(version):
-        variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())
+        variables = restored(tf.saved_model.load(str(version)))
     shapes = [tuple(variable.shape) for variable in model.variables]
     stored = [tuple(variable.shape) for variable in variables]
     if len(shapes) != len(stored) or not all(map(same_numbers, shapes, stored)):
