@@ -13,6 +13,8 @@ from keras_attn.serving.precision import precision_of
 FLOAT32, FLOAT16, INT8 = STORAGES = ("float32", "float16", "int8")
 LARGEST = 127
 """Of whole numbers in 8 bits."""
+SHARE = 8
+"""Weights for each scale at least, where a matrix can be divided so."""
 
 
 def check_storage(storage: str, precision: str) -> None:
@@ -35,7 +37,8 @@ class StoredWeights:
     Args:
         model: with float32 variables.
         storage: "float32"; "float16"; or "int8", whole numbers of -127 to 127 times a float32
-            scale for each row or each column, whichever is closer to the weights.
+            scale for each row or each column, whichever is closer to the weights; of further axes,
+            for some of the first or of the last, but at most one for each SHARE weights.
 
     Attributes:
         module: `tf.Module` to be saved: `model_variables` in the model's order, and for int8
@@ -115,9 +118,9 @@ def quantized(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             scale = np.abs(value).max(axis=tuple(axes), keepdims=True) / LARGEST
             scale = np.where(scale > 0, scale, 1).astype(FLOAT32)
             whole = np.rint(value / scale).astype(INT8)
-            ways.append((float(np.square(whole * scale - value).sum()), place, whole, scale))
-    _, _, whole, scale = min(ways, key=lambda way: way[:2])
-    return whole, scale
+            error = float(np.square(whole * scale - value).sum())
+            ways.append((max(SHARE * scale.size, value.size), error, len(ways), whole, scale))
+    return min(ways)[-2:]
 
 
 def restored(loaded) -> "list[tf.Tensor | tf.Variable]":

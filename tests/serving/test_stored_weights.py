@@ -10,7 +10,7 @@ from keras_attn.saved.session import SavedSession
 from keras_attn.serving.declared import read_metadata
 from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import set_precision
-from keras_attn.serving.stored_weights import LARGEST, StoredWeights, quantized, restored
+from keras_attn.serving.stored_weights import LARGEST, SHARE, StoredWeights, quantized, restored
 from tests.serving.rounding import as_stored
 from tests.serving.test_precision import functions, matmul_types
 from tests.serving.tiny_service import PICTURES, caption_service
@@ -102,18 +102,25 @@ def test_stored_weights_can_be_read_again(stored, storage):
         np.testing.assert_allclose(value, variable, atol=1e-7, err_msg=variable.path)
 
 
-@pytest.mark.parametrize("shape", [(5, 7), (3, 5, 7), (3, 3, 2, 5)])
+@pytest.mark.parametrize("shape", [(17, 19), (17, 2, 19), (3, 3, 17, 23)])
 def test_whole_numbers_are_the_closest(shape):
     random = np.random.default_rng(3)
     value = random.normal(size=shape).astype("float32")
     value *= np.exp(random.normal(size=(*shape[:-1], 1))).astype("float32")
     whole, scale = quantized(value)
     assert whole.dtype == np.int8 and np.abs(whole.astype(int)).max() == LARGEST
-    assert scale.dtype == np.float32 and scale.size < value.size
+    assert scale.dtype == np.float32 and SHARE * scale.size <= value.size
     assert (np.abs(whole * scale - value) <= 0.5001 * scale).all()
     by_column = np.abs(value).max(axis=tuple(range(len(shape) - 1))) / LARGEST
     error = np.square(np.rint(value / by_column) * by_column - value).sum()
     assert np.square(whole * scale - value).sum() < error
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 24, 40), (3, 3, 24, 1), (1, 700), (2, 3)])
+def test_scales_are_few(shape):
+    value = np.random.default_rng(5).normal(size=shape).astype("float32")
+    _, scale = quantized(value)
+    assert scale.size <= max(value.size / SHARE, min(shape)), scale.shape
 
 
 def test_zeros_stay_zeros():
