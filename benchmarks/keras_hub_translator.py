@@ -25,7 +25,7 @@ def works_of(task, weights, policy, training=False):
         hidden_dim=task.units,
         intermediate_dim=task.hidden,
         dropout=0.1,
-        max_sequence_length=128,
+        max_sequence_length=max(128, task.target + 1),
     )
     if training:
         return {TRAIN: trainer(backbone, task)}

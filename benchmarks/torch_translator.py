@@ -23,7 +23,7 @@ def marian(task, path):
         decoder_attention_heads=task.heads,
         encoder_ffn_dim=task.hidden,
         decoder_ffn_dim=task.hidden,
-        max_position_embeddings=128,
+        max_position_embeddings=max(128, task.target + 1),
         activation_function=task.activation,
         scale_embedding=True,
         dropout=0.1,
