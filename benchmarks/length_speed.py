@@ -3,7 +3,7 @@
 Run as `python -m benchmarks.length_speed --peer-python PYTHON…`, as `transformer_speed`, whose
 contenders and works of decoding these are, for answers of 16 to 1,024 tokens to 20 source tokens.
 A table for each work has target tokens a second by length, medians over the turns, and in brackets
-the median over the turns of the contender's rate by keras-attn's.
+the median over the turns of the contender's rate by keras-attn's. PICTURE shows the same.
 """
 
 from dataclasses import replace
@@ -18,10 +18,12 @@ from benchmarks.translation_task import DECODING, Task
 from keras_attn.whole_file import made_folder
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
+PICTURE = "length_speed.png"
+"""Written into the working directory."""
 
 
 def compare(task, options, folder, lengths=LENGTHS) -> str:
-    """A table for each work; weights are written to the folder."""
+    """A table for each work; weights are written to the folder, and PICTURE."""
     weights, rates = str(Path(folder) / "weights.npz"), {}
     np.savez(weights, **task.weights())
     for length in lengths:
@@ -33,12 +35,33 @@ def compare(task, options, folder, lengths=LENGTHS) -> str:
             for name, *_ in race.contenders:
                 cells = rates.setdefault(work, {}).setdefault(name, [])
                 cells.append(race.rate(results.seconds[work], work, name))
+    draw(rates, lengths).savefig(PICTURE, dpi=110)
     head = ("what", *map(str, lengths))
     tables = {
         work: table(head, [[name, *cells] for name, cells in by_name.items()])
         for work, by_name in rates.items()
     }
     return "\n\n".join(f"{work}:\n\n{made}" for work, made in tables.items())
+
+
+def draw(rates, lengths):
+    """A panel for each work: milliseconds of a step by the length of the answer.
+
+    Args:
+        rates: dict from a work to one from each contender to its cells, such as "915 (0.98)".
+        lengths: of the answers, in tokens.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * len(rates), 3.8), layout="constrained")
+    panels = figure.subplots(1, len(rates), squeeze=False)[0]
+    for panel, (work, by_name) in zip(panels, rates.items()):
+        for name, cells in by_name.items():
+            each = [1000 / float(cell.split(" ")[0].replace(",", "")) for cell in cells]
+            panel.plot(lengths, each, marker="o", markersize=3, label=name)
+        panel.set(title=work, xlabel="tokens of an answer", ylabel="ms for a token", ylim=(0, None))
+    panels[0].legend(frameon=False)
+    return figure
 
 
 if __name__ == "__main__":

@@ -78,13 +78,16 @@ class _QuietImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds one package as it would be found, and imports it quietly."""
 
     def __init__(self, name):
-        self.name = name
+        self.name, self.looks = name, False
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name:
+        if name != self.name or self.looks:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.looks = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.looks = False
         if spec is not None:
             self.loader, spec.loader = spec.loader, self
         return spec
@@ -93,6 +96,7 @@ class _QuietImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        sys.meta_path.remove(self)
         module.__spec__.loader = module.__loader__ = self.loader
         logger = logging.getLogger("tensorflow")
         is_set = logger.level != logging.NOTSET

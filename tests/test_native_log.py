@@ -1,5 +1,6 @@
 """What native libraries write on use, in processes of their own, since they are imported once."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_a_loud_package_is_imported_quietly(unasked, monkeypatch, tmp_path, capf
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     before = len(sys.meta_path)
     quiet_imports()
+    assert importlib.util.find_spec("loud_package")  # To look where it is, is not to import it.
     import loud_package
 
     assert loud_package.level == "3" and native_log.LEVEL not in os.environ

@@ -17,6 +17,7 @@ from keras_attn.contracts import END_ID, IMAGE, SOURCE, START_ID, TOKENS
 from keras_attn.decoding import Greedy
 from keras_attn.evaluation import caption_metrics
 from keras_attn.models import SmallConvEncoder, SoftAttention, Transformer, TransformerConfig
+from keras_attn.serving.export import model_card
 from keras_attn.text import LabelTable, SymbolTable, Tokenizer
 from keras_attn.training import (
     AverageModel,
@@ -47,17 +48,17 @@ def check_imports():
                 getattr(module, name)
 
 
-def check_missing(folder):
+def check_missing():
     """What needs TensorFlow says what to install."""
     needs = {
         "tensorflow": [
             lambda: keras_attn.training.MultiWorkerStrategy,
             lambda: keras_attn.training.append_end([[5]]),
             lambda: keras_attn.images.PictureFormat(6, 10).decode(b""),
-            lambda: importlib.import_module("keras_attn.serving.export"),
+            lambda: model_card("A model", {}),
             lambda: Tokenizer.learn(["a dog"], 300).decode([[5]]),
         ],
-        "text": [lambda: keras_attn.load(folder)],
+        "text": [lambda: keras_attn.load("flickr8k_captioner")],
     }
     for extra, calls in needs.items():
         for call in calls:
@@ -165,7 +166,7 @@ def main(folder):
     folder = Path(folder)
     keras.utils.set_random_seed(7)
     check_imports()
-    check_missing(folder)
+    check_missing()
     check_text(folder)
     check_tables(folder)
     check_pictures()
