@@ -91,7 +91,7 @@ def test_models_that_are_loaded_together_keep_their_weights(stored, tiny_export,
     given = tf.constant(PICTURES)
     scores = [model.signatures["explain"](image=given)["score"].numpy() for model in models]
     for score, expected in zip(scores, [*alone, alone[0]]):
-        np.testing.assert_allclose(score, expected, atol=1e-5)
+        np.testing.assert_allclose(score, expected, atol=1e-4)
     assert np.abs(alone[0] - alone[1]).max() > 0.01
 
 
