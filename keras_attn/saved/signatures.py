@@ -25,10 +25,15 @@ MESSAGES = {
         "outputs": Field(2, "TensorInfo", BY_NAME),
         "method_name": Field(3, STRING),
     },
-    "MetaGraphDef": {"signature_def": Field(5, "SignatureDef", BY_NAME)},
+    "SaverDef": {"restore_op_name": Field(3, STRING)},
+    "MetaGraphDef": {
+        "saver_def": Field(3, "SaverDef"),
+        "signature_def": Field(5, "SignatureDef", BY_NAME),
+    },
     "SavedModel": {"meta_graphs": Field(2, "MetaGraphDef", MANY)},
 }
-"""What a reader of signatures needs of saved_model.proto and meta_graph.proto."""
+"""What a reader of signatures needs of saved_model.proto, meta_graph.proto and saver.proto."""
+VARIABLES_FILE = Path("variables", "variables.index")
 ENUMS = {"DataType": {"DT_INVALID": 0, **{name: n for n, (name, _) in DATA_TYPES.items()}}}
 SavedModelProto = message_classes(MESSAGES, ENUMS)["SavedModel"]
 
@@ -37,15 +42,17 @@ def read_signatures(folder) -> dict[str, Any]:
     """dict from name to `SignatureDef`, of a version's folder.
 
     Raises:
-        ValueError: a damaged file.
+        ValueError: a damaged file, or no variables, without which TensorFlow would load the model.
     """
     path = Path(folder) / "saved_model.pb"
     try:
-        signatures = SavedModelProto.FromString(path.read_bytes()).meta_graphs[0].signature_def
+        graph = SavedModelProto.FromString(path.read_bytes()).meta_graphs[0]
     except (DecodeError, IndexError, OSError) as error:
         raise damaged(folder, error) from error
+    if graph.saver_def.restore_op_name and not (Path(folder) / VARIABLES_FILE).is_file():
+        raise damaged(folder, f"no {VARIABLES_FILE}")
     # Those with underscores are TensorFlow's own, for loading.
-    return {name: value for name, value in signatures.items() if not name.startswith("__")}
+    return {name: value for name, value in graph.signature_def.items() if not name.startswith("__")}
 
 
 def damaged(folder, error) -> ValueError:

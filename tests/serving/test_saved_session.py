@@ -1,6 +1,7 @@
 """SavedModels in a session: their answers, their errors, and what is left out at the start."""
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from tests.serving.tiny_text_service import text_service
 
 pytestmark = pytest.mark.systems
 
+STORED = "variables/variables."
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = np.array([b"one two", b"", b"two"], object)
 SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one", b"seven"]
@@ -72,6 +74,22 @@ def test_roads(c_translator, translator_in_python):
     assert type(translator_in_python._session._session) is PythonSession
     assert c_translator.version == translator_in_python.version == "1"
     assert c_translator.signature_shapes() == translator_in_python.signature_shapes()
+
+
+@pytest.mark.parametrize(
+    "lost",
+    ["saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"],
+)
+@pytest.mark.parametrize("what", ["missing", "empty", "cut"])
+def test_a_damaged_model_is_refused(tiny_text_export, tmp_path, lost, what):
+    version = shutil.copytree(tiny_text_export, tmp_path / "1")
+    file = version / lost
+    size = file.stat().st_size
+    file.unlink()
+    if what != "missing":
+        file.write_bytes((tiny_text_export / lost).read_bytes()[: size // 2 * (what == "cut")])
+    with pytest.raises(ValueError, match=r"Expected a SavedModel.* Received: "):
+        SavedSession(version)
 
 
 @pytest.mark.parametrize("order", ["first", "last"])
