@@ -112,7 +112,7 @@ def quantized(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Source: Jacob et al. 2018, arXiv:1712.05877, 2.1, without zero points.
     """
-    ways = []
+    ways: list[tuple] = []
     for place in range(1, value.ndim):
         for axes in (range(place), range(place, value.ndim)):
             scale = np.abs(value).max(axis=tuple(axes), keepdims=True) / LARGEST
