@@ -95,13 +95,14 @@ class NoLibraryError(Exception):
 
 
 class CSession:
-    """A graph in a session; threads may run it at the same time."""
+    """A graph in a session; threads may run it at the same time.
+
+    Args:
+        make_session: function of the functions of FUNCTIONS, a new graph and options that fills the
+            graph and returns a session of it.
+    """
 
     def __init__(self, make_session):
-        """Args:
-        make_session: function of the functions of FUNCTIONS, a new graph and options that fills
-            the graph and returns a session of it.
-        """
         self._c = c_functions()
         self._graph, options = self._c["NewGraph"](), self._c["NewSessionOptions"]()
         try:

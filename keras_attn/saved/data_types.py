@@ -40,3 +40,13 @@ def type_of(array: np.ndarray) -> int:
     if array.dtype not in NUMBERS:
         raise ValueError(f"Expected numbers or bytes. Received: {array.dtype}")
     return NUMBERS[array.dtype]
+
+
+def type_name(number: int) -> str:
+    """TensorFlow's name of a type, or its number where NumPy has no such type.
+
+    Example:
+        >>> type_name(STRING), type_name(20)
+        ('DT_STRING', '20')
+    """
+    return DATA_TYPES[number][0] if number in DATA_TYPES else str(number)

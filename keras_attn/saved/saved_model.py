@@ -21,7 +21,7 @@ from keras_attn.contracts import (
 )
 from keras_attn.progress import Progress
 from keras_attn.saved.attended_pair import AttendedPair
-from keras_attn.saved.data_types import DATA_TYPES, STRING
+from keras_attn.saved.data_types import STRING, type_name
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
 from keras_attn.saved.occlusion import occlusion_view
@@ -72,7 +72,7 @@ class Saved(Predictor):
         try:
             for name, tensor in feeds.items():
                 if tensor.dtype != STRING:
-                    kind, _ = DATA_TYPES.get(tensor.dtype, (tensor.dtype, ""))
+                    kind = type_name(tensor.dtype)
                     raise ValueError(
                         f"Expected a SavedModel of strings. Received: {name} of type {kind}"
                     )

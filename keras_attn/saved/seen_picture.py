@@ -10,12 +10,11 @@ from PIL import Image
 
 from keras_attn.images.formats.cut import END
 from keras_attn.images.formats.exif import ORIENTATION
-from keras_attn.images.formats.plain import JPEG_START, PLAIN_PNG
+from keras_attn.images.formats.plain import EXIF, JPEG_START, PLAIN_PNG
 from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.saved.c_session import CSession
 
 PNG = re.compile(PLAIN_PNG.replace(r"\C", ".").encode())
-EXIF = b"Exif\0\0"
 
 
 def read_picture(data: bytes) -> np.ndarray:

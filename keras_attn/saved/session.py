@@ -10,7 +10,7 @@ import numpy as np
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.native_log import hidden_native_log
 from keras_attn.saved.c_session import INVALID_ARGUMENT, CError, CSession, NoLibraryError
-from keras_attn.saved.data_types import DATA_TYPES, DTYPES, type_of
+from keras_attn.saved.data_types import DTYPES, type_name, type_of
 from keras_attn.saved.messages import BOOL, INT64, Field, message_classes
 from keras_attn.saved.python_session import PythonSession
 from keras_attn.saved.signatures import damaged, read_signatures, signatures_as_json
@@ -185,7 +185,7 @@ def array_of(rows: Any) -> np.ndarray:
 def _check(name, array, info):
     """Raises ValueError for an array of another type or shape than a `TensorInfo` has."""
     if type_of(array) != info.dtype:
-        kind, _ = DATA_TYPES.get(info.dtype, (info.dtype, ""))
+        kind = type_name(info.dtype)
         raise ValueError(f"Expected {name} of type {kind}. Received: {array.dtype}")
     sizes = [None if dim.size < 0 else dim.size for dim in info.tensor_shape.dim]
     fits = len(sizes) == array.ndim and all(

@@ -51,21 +51,23 @@ class StoredWeights:
 
     def __init__(self, model, storage: str):
         check_storage(storage, precision_of(model))
-        self._model, self.module = model, tf.Module()
-        self.module.model_scales = {}
-        self.module.model_variables = [
-            self._stored(place, variable, storage) for place, variable in enumerate(model.variables)
+        self.module, scales = tf.Module(), dict[str, tf.Variable]()
+        pairs = [
+            (variable, self._stored(str(place), variable, storage, scales))
+            for place, variable in enumerate(model.variables)
         ]
         self._restored = [
-            (variable, _restoring(stored, self.module.model_scales.get(str(place))))
-            for place, (variable, stored) in enumerate(
-                zip(model.variables, self.module.model_variables)
-            )
+            (variable, _restoring(stored, scales.get(str(place))))
+            for place, (variable, stored) in enumerate(pairs)
             if stored is not variable.value
         ]
+        self.module.model_variables = [stored for _, stored in pairs]
+        self.module.model_scales = scales
         self.module.restored = [resource for _, resource in self._restored]
 
-    def _stored(self, place, variable, storage):
+    @staticmethod
+    def _stored(place, variable, storage, scales):
+        """A variable as it is stored; its scale, if it has any, goes into `scales`."""
         if storage == FLOAT32 or len(variable.shape) < 2 or variable.dtype != FLOAT32:
             return variable.value
         value = keras.ops.convert_to_numpy(variable)
@@ -79,7 +81,7 @@ class StoredWeights:
             whole = value.astype(FLOAT16)
         else:
             whole, scale = quantized(value)
-            self.module.model_scales[str(place)] = tf.Variable(scale, name="scale")
+            scales[place] = tf.Variable(scale, name="scale")
         return tf.Variable(whole, trainable=variable.trainable, name=variable.name)
 
     @contextlib.contextmanager

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from keras_attn.saved.c_session import c_error
 from keras_attn.saved.loading import load
 from keras_attn.serving.declared import read_metadata
 from keras_attn.training import AverageModel
@@ -376,9 +377,16 @@ def test_a_picture_that_there_is_not_ends_in_a_line(model, tmp_path, capsys):
     assert "keras-attn: Expected heads=cross" in capsys.readouterr().err and not out.exists()
 
 
-def test_no_memory_ends_in_a_line(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "error",
+    [
+        tf.errors.ResourceExhaustedError(None, None, "OOM when allocating"),
+        c_error(tf.errors.RESOURCE_EXHAUSTED, "OOM when allocating"),
+    ],
+)
+def test_no_memory_ends_in_a_line(error, monkeypatch, capsys):
     def grow(command):
-        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
+        raise error
 
     monkeypatch.setattr("keras_attn_pipelines.commands.Recipes.run", grow)
     assert main(["recipes"]) == 2
