@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from benchmarks import trainings
-from benchmarks.timing import table
+from benchmarks.timing import printed, table
 from keras_attn_pipelines.recipes.digits_stn import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
@@ -102,7 +102,7 @@ def compare(data, out, plans, seeds) -> str:
         plans: dict from distortions to choices of the network behind a transformer.
         seeds: ints.
     """
-    return table(HEADS, list(trainings.printed(_rows(data, Path(out), plans, seeds))))
+    return table(HEADS, list(printed(_rows(data, Path(out), plans, seeds))))
 
 
 def _rows(data, out, plans, seeds):

@@ -12,7 +12,6 @@ import numpy as np
 
 from benchmarks.made_up import captions, write_caption_folder, write_pictures
 from tests.pipelines.toy_stories import PEOPLE, PLACES
-from tests.recipes.registry import digits
 
 RECORDS, HELD_OUT = 480, 16
 LABELS, COLUMNS = ("bad", "good"), ("source", "target")
@@ -91,9 +90,19 @@ def _sentences(folder):
     return _lines(folder, lambda words, random: " ".join(words), ".txt")
 
 
+def _digits(folder):
+    """Digits of noise."""
+    random, arrays = np.random.default_rng(0), {}
+    for split, count in (("train", 4 * RECORDS), ("test", HELD_OUT)):
+        arrays[f"x_{split}"] = random.integers(0, 256, (count, 28, 28), "uint8")
+        arrays[f"y_{split}"] = np.arange(count) % 10
+    np.savez(folder / "digits.npz", **arrays)
+    return folder / "digits.npz"
+
+
 def _facts(folder):
     def record(words, random):
-        names = random.permutation([*words[:8], "Ada", "Bob"])
+        names = random.permutation([*{*words[:8], "Ada", "Bob"}])
         facts = [[names[0], "knows", name] for name in names[1:]]
         said = {"text": " ".join([*names, *words[8:40]]), "order": list(range(len(facts)))}
         return json.dumps({"triples": facts, "texts": [said]})
@@ -134,7 +143,7 @@ _WRITERS: dict[str, Callable] = {
     **dict.fromkeys(("translator_conv", "translator_rnn", "translator_transformer"), _pairs),
     **dict.fromkeys(("babi_dnc", "babi_memory_network"), _stories),
     **_GENERATED,
-    "digits_stn": digits,
+    "digits_stn": _digits,
     "parser_transformer": _trees,
     "progressive_memory": _sentences,
     "text_classifier": _labels,

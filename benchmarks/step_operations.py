@@ -1,76 +1,142 @@
-"""The matrix products of one training step of a captioner with soft attention, counted."""
+"""The matrix products and convolutions of a step, counted while it runs, and done again alone."""
 
-from collections.abc import Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context, execute
+from tensorflow.python.framework import op_callbacks
 
 
 class Product(NamedTuple):
-    """(rows, inner) · (inner, columns), `times` times in a step, for each of `batch` pictures.
+    """One operation of TensorFlow that multiplies.
 
-    `gradients` products more of as many operations belong to it: one for what is right (the
-    weights), and one for what is left, unless that is a given of the step.
+    Attributes:
+        name: str. Such as `MatMul`.
+        inputs: of each input its data type and shape, and the numbers of those that are sizes.
+        attributes: pairs of name and value, as TensorFlow executes them.
+        shape: of the output.
     """
 
-    rows: int
-    inner: int
-    columns: int
-    times: int = 1
-    batch: int = 1
-    gradients: int = 2
+    name: str
+    inputs: tuple[tuple[tf.DType, tuple[int, ...], tuple[int, ...] | None], ...]
+    attributes: tuple
+    shape: tuple[int, ...]
 
     @property
     def operations(self) -> int:
-        """Of a step, backward pass included; a multiplication and an addition are two."""
-        once = 2 * self.batch * self.rows * self.inner * self.columns
-        return once * self.times * (1 + self.gradients)
+        """A multiplication and an addition are two."""
+        return 2 * _MULTIPLICATIONS[self.name](self)
 
-    def run(self) -> None:
-        """Multiplies matrices of these shapes as often as the step does, forward and backward."""
-        leading = (self.batch,) if self.batch > 1 else ()
-        left = tf.ones((*leading, self.rows, self.inner))
-        right = tf.ones((*leading, self.inner, self.columns))
-        product = tf.ones((*leading, self.rows, self.columns))
-        for _ in range(self.times):
-            tf.matmul(left, right)
-            if self.gradients >= 1:
-                tf.matmul(left, product, transpose_a=True)
-            if self.gradients == 2:
-                tf.matmul(product, right, transpose_b=True)
+    def run(self, times: int = 1) -> None:
+        """Does it again, of ones."""
+        inputs = [
+            tf.ones(shape, dtype) if numbers is None else tf.constant(numbers, dtype)
+            for dtype, shape, numbers in self.inputs
+        ]
+        attributes = tuple(chain.from_iterable(self.attributes))
+        for _ in range(times):
+            execute.execute(self.name.encode(), 1, inputs, attributes, context.context())
 
 
-def products(model, pictures: int, captions: int, length: int) -> list[Product]:
-    """What a step on cached features multiplies; all else (tanh, softmax, Adam) is left out.
+def counted(step: Callable[[], object]) -> Counter[Product]:
+    """The products of a function, how often each is done.
 
-    Args:
-        model: `Captioner` with a `feature_projection` and an `SoftAttention`.
-        pictures: int. B.
-        captions: int. C, captions a picture.
-        length: int. T.
+    Functions of TensorFlow inside it run eagerly, so each round of a loop counts.
     """
-    config, attention = model.decoder.config, model.decoder.attention
-    locations, given = model.feature_shape
-    features, hidden, width = config.feature_dim, config.hidden_dim, config.embedding_dim
-    rows, gates = pictures * captions, 4 * config.hidden_dim
-    return [
-        Product(pictures * locations, given, features, gradients=1),
-        Product(pictures * locations, features, attention.units),
-        Product(pictures, features, hidden, times=2),
-        Product(rows * length, width, gates),
-        Product(rows, hidden, attention.units, times=length),
-        Product(captions * locations, attention.units, 1, times=length, batch=pictures),
-        Product(captions, locations, features, times=length, batch=pictures),
-        Product(rows, hidden, 1, times=length),
-        Product(rows, hidden, gates, times=length),
-        Product(rows, features, gates, times=length),
-        Product(rows * length, hidden, width),
-        Product(rows * length, features, width),
-        Product(rows * length, width, config.vocabulary_size),
-    ]
+    products = Counter[Product]()
+
+    def count(name, inputs, attributes, outputs, op_name=None, graph=None):
+        name = name.decode() if isinstance(name, bytes) else name
+        if name in _MULTIPLICATIONS:
+            [output] = outputs
+            described = tuple(map(_described, inputs))
+            values = tuple(tuple(each) if isinstance(each, list) else each for each in attributes)
+            pairs = [pair for pair in zip(values[::2], values[1::2]) if pair[1] is not None]
+            products[Product(name, described, tuple(pairs), tuple(output.shape))] += 1
+        return outputs
+
+    with _eager_functions():
+        op_callbacks.add_op_callback(count)
+        try:
+            step()
+        finally:
+            op_callbacks.remove_op_callback(count)
+    return products
 
 
-def operations(model, pictures: int, captions: int, lengths: Sequence[int]) -> int:
-    """Floating-point operations of steps on batches of these lengths."""
-    steps = (products(model, pictures, captions, length) for length in lengths)
-    return sum(product.operations for step in steps for product in step)
+def operations(products: Counter[Product]) -> int:
+    """Floating-point operations of counted products."""
+    return sum(product.operations * times for product, times in products.items())
+
+
+def square(size: int = 2048) -> Product:
+    """The product of two square matrices, which a machine does at the highest rate."""
+    matrix = tf.ones((size, size))
+    [product] = counted(lambda: tf.matmul(matrix, matrix))
+    return product
+
+
+@contextlib.contextmanager
+def _eager_functions():
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(before)
+
+
+def _described(tensor):
+    numbers = None if tensor.dtype.is_floating else tuple(tensor.numpy().tolist())
+    return tensor.dtype, tuple(tensor.shape), numbers
+
+
+def _of_matrices(turned):
+    def multiplications(product):
+        _, shape, _ = product.inputs[0]
+        inner = shape[-2 if dict(product.attributes)[turned] else -1]
+        return int(np.prod(product.shape)) * inner
+
+    return multiplications
+
+
+def _of_convolution(output, kernel, joined):
+    """Of a function that says the shape of the forward pass' output, and one for its kernel's.
+
+    `joined` is the number of the kernel's dimensions that a point of the output sums over, which
+    are its first.
+    """
+
+    def multiplications(product):
+        return int(np.prod(output(product))) * int(np.prod(kernel(product)[:joined]))
+
+    return multiplications
+
+
+def _shape(place):
+    return lambda product: product.inputs[place][1]
+
+
+def _own_shape(product):
+    return product.shape
+
+
+def _convolutions(name, joined):
+    return {
+        name: _of_convolution(_own_shape, _shape(1), joined),
+        f"{name}BackpropInput": _of_convolution(_shape(2), _shape(1), joined),
+        f"{name}BackpropFilter": _of_convolution(_shape(2), _own_shape, joined),
+    }
+
+
+_MULTIPLICATIONS: dict[str, Callable[[Product], int]] = {
+    "MatMul": _of_matrices("transpose_a"),
+    **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _of_matrices("adj_x")),
+    **_convolutions("Conv2D", 3),
+    **_convolutions("DepthwiseConv2dNative", 2),
+}

@@ -1,7 +1,7 @@
 """Timing side by side, in turns, and the table of it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,3 +83,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def line(cells: Sequence[object]) -> str:
     """A line of a Markdown table."""
     return f"| {' | '.join(map(str, cells))} |"
+
+
+def printed(rows: Iterable[Sequence[object]]) -> Iterator[Sequence[object]]:
+    """Rows of a table, each printed as soon as it is there."""
+    for row in rows:
+        print(line(row), flush=True)
+        yield row

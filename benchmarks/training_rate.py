@@ -7,7 +7,7 @@ float32, on the same cores and in turns, each of which is one epoch of the same 
 - model.fit: the whole way, data set included.
 - the step alone: the same function on batches that lie ready.
 - its products alone: matrices of the shapes that the step multiplies, as often as it does, forward
-  and backward (`step_operations`). What remains of the step is tanh, softmax, Adam and so on.
+  and backward (`step_operations`), of ones. What remains of the step is tanh, softmax, Adam and so on.
 - matmul: two 2048×2048 matrices, what this machine's TensorFlow reaches at its best.
 - torch: the same decoder as it is usually written in PyTorch (`torch_captioner`).
 
@@ -20,13 +20,14 @@ import contextlib
 import tempfile
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.made_up import UNTRAINED, captions
 from benchmarks.race import python_with
-from benchmarks.step_operations import Product, operations, products
+from benchmarks.step_operations import counted, operations, square
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.worker import Worker
 from keras_attn.contracts import TOKENS
@@ -45,6 +46,8 @@ FIT, STEP, PRODUCTS, TORCH, MATMUL = (
     "torch, the step alone",
     "matmul",
 )
+SQUARES = 5
+"""Products of the largest matrices in a turn."""
 EPOCH = "epoch"
 """The work of `torch_captioner`."""
 
@@ -78,7 +81,13 @@ class Training:
             jit_compile=False,
         )
         self.ready = self.data.take(self.steps).cache()
+        batches = {inputs[TOKENS].shape[2]: (inputs, *given) for inputs, *given in self.ready}
         self.lengths = [inputs[TOKENS].shape[2] for inputs, *_ in self.ready]
+        counts = {
+            length: counted(partial(self.model.train_step, batch))
+            for length, batch in batches.items()
+        }
+        self.multiplied = sum((counts[length] for length in self.lengths), Counter())
 
     @property
     def shape(self):
@@ -100,9 +109,8 @@ class Training:
 
     def products(self):
         """Multiplies what an epoch multiplies."""
-        for length, times in Counter(self.lengths).items():
-            for product in products(self.model, *self.shape, length):
-                product._replace(times=product.times * times).run()
+        for product, times in self.multiplied.items():
+            product.run(times)
 
     @contextlib.contextmanager
     def peer(self, python):
@@ -141,14 +149,14 @@ class Training:
 
 def compare(training: Training, repeats: int, peer_python=None, size: int = 2048) -> str:
     """The table, and what it counts."""
-    matmul = Product(size, size, size, times=5, gradients=0)
+    product = square(size)
     works = {FIT: training.fit, STEP: training.step, PRODUCTS: training.products}
     with contextlib.ExitStack() as stack:
         if peer_python:
             works[TORCH] = stack.enter_context(training.peer(peer_python))
-        seconds = in_turns({**works, MATMUL: matmul.run}, repeats)
-    done = dict.fromkeys(works, operations(training.model, *training.shape, training.lengths))
-    done[MATMUL] = matmul.operations
+        seconds = in_turns({**works, MATMUL: partial(product.run, SQUARES)}, repeats)
+    done = dict.fromkeys(works, operations(training.multiplied))
+    done[MATMUL] = SQUARES * product.operations
     rates = {what: done[what] / value / 1e9 for what, value in seconds.items()}
     rows = [_row(training, what, seconds[what], rates) for what in seconds]
     mean = done[FIT] / training.steps / 1e9

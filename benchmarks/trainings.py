@@ -5,11 +5,11 @@ import csv
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import line, table
+from benchmarks.timing import printed, table
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.runs.description import ENDED
 from keras_attn_pipelines.runs.evaluate import evaluate
@@ -94,13 +94,6 @@ def fact_cells(scores: Mapping[str, float]) -> list[str]:
     """BLEU and chrF, and the shares of `fact_metrics`, of sentences that say facts."""
     cells = [f"{scores[key]:.1f}" for key in ("bleu", "chrf")]
     return cells + [f"{100 * scores[key]:.1f}%" for key in ("order", "mentioned", "copied")]
-
-
-def printed(rows: Iterable[Sequence[object]]) -> Iterator[Sequence[object]]:
-    """Rows of a table, each printed as soon as it is there."""
-    for row in rows:
-        print(line(row), flush=True)
-        yield row
 
 
 def write_table(out, head: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:

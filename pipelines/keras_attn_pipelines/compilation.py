@@ -1,7 +1,7 @@
 """How XLA compiles the training steps of the command line: quickly, and once on each machine.
 
-Only for TensorFlow on a processor: a machine with a GPU, and what the user has set, are left as
-they are.
+Only for TensorFlow and JAX on a processor: a machine with an accelerator, and what the user has set,
+are left as they are.
 """
 
 import contextlib
@@ -18,43 +18,49 @@ from keras_attn.whole_file import digest_of, locked, whole_file
 from keras_attn_pipelines.data.user_cache import user_cache
 
 FAST = {
-    "2.21.": "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
+    "tensorflow 2.21.": "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
     "--xla_cpu_parallel_codegen_split_count=1"
 }
-"""XLA_FLAGS by the begin of TensorFlow's version, since an unknown flag ends the process. With them
+"""XLA_FLAGS by the begin of a backend's version, since an unknown flag ends the process. With them
 a step is compiled in a third of the time, and is as fast."""
+CACHES = {
+    "tensorflow": ("TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="),
+    "jax": ("JAX_COMPILATION_CACHE_DIR", ""),
+}
+"""By backend, the environment variable that says where compiled steps are, and what is before it."""
 MOST_BYTES = 256 * 2**20
 """Of compiled steps that are kept; the oldest go first."""
-ENTRIES, DIGEST = "xla_compile_cache__*.pb", ".sha256"
+ENTRIES, DIGEST = ("xla_compile_cache__*.pb", "*-cache"), ".sha256"
 PROCESSOR = ("model name", "flags", "Features")
 """Begins of lines of /proc/cpuinfo that say what a processor can do."""
 SHARED = stat.S_IWGRP | stat.S_IWOTH
-DEVICES = ("nvidia[0-9]*", "kfd")
-"""Files in /dev of GPUs."""
+DEVICES = ("nvidia[0-9]*", "kfd", "accel[0-9]*")
+"""Files in /dev of GPUs and TPUs."""
 
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Context in which TensorFlow compiles quickly and keeps the result, unless it was imported
+    """Context in which the backend compiles quickly and keeps the result, unless it was imported
     before.
 
     Compiled steps are programs for this processor in the user's cache folder, where only the user
     can write. Incomplete and damaged ones are removed first, for TensorFlow would not train. Of
     several trainings at a time, one keeps its steps.
     """
-    version, backend = _version(), os.environ.get("KERAS_BACKEND", "tensorflow")
-    if backend != "tensorflow" or "tensorflow" in sys.modules or not version or _has_gpu():
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    version = _version(backend)
+    if backend not in CACHES or backend in sys.modules or not version or _has_accelerator():
         yield
         return
+    variable, before = CACHES[backend]
     flags = [value for begin, value in FAST.items() if version.startswith(begin)]
     with _environment(dict(zip(["XLA_FLAGS"], flags))), contextlib.ExitStack() as stack:
-        if "TF_XLA_FLAGS" not in os.environ and (folder := _folder(version)):
+        if variable not in os.environ and (folder := _folder(version)):
             with contextlib.suppress(OSError, ValueError):
                 stack.enter_context(locked(folder, wait=False))
                 remove_unusable(folder)
                 stack.callback(seal, folder)
-                cache = f"--tf_xla_persistent_cache_directory={folder}"
-                stack.enter_context(_environment({"TF_XLA_FLAGS": cache}))
+                stack.enter_context(_environment({variable: f"{before}{folder}"}))
         yield
 
 
@@ -72,11 +78,11 @@ def _environment(values):
 
 def remove_unusable(folder: Path) -> None:
     """Removes compiled steps without their digest, and the oldest where there are too many."""
-    entries = sorted(folder.glob(ENTRIES), key=lambda path: path.stat().st_mtime, reverse=True)
+    entries = sorted(_entries(folder), key=lambda path: path.stat().st_mtime, reverse=True)
     total = 0
     for entry in entries:
         total += entry.stat().st_size
-        digest = entry.with_suffix(DIGEST)
+        digest = _digest(entry)
         is_whole = digest.is_file() and digest.read_text() == digest_of(entry)
         if total > MOST_BYTES or not is_whole:
             digest.unlink(missing_ok=True)
@@ -86,14 +92,22 @@ def remove_unusable(folder: Path) -> None:
 def seal(folder: Path) -> None:
     """Writes the digest of each compiled step that has none."""
     with contextlib.suppress(OSError):
-        for entry in folder.glob(ENTRIES):
-            if not (digest := entry.with_suffix(DIGEST)).is_file():
+        for entry in _entries(folder):
+            if not (digest := _digest(entry)).is_file():
                 with whole_file(digest) as partial:
                     partial.write_text(digest_of(entry))
 
 
+def _entries(folder):
+    return (path for pattern in ENTRIES for path in folder.glob(pattern))
+
+
+def _digest(entry):
+    return entry.with_name(f"{entry.name}{DIGEST}")
+
+
 def _folder(version):
-    """The folder for this processor, TensorFlow and flags; None where it cannot be used.
+    """The folder for this processor, backend and flags; None where it cannot be used.
 
     TensorFlow compares computations alone, and would run those of another processor.
     """
@@ -110,11 +124,11 @@ def _folder(version):
     return None
 
 
-def _version():
+def _version(backend):
     with contextlib.suppress(metadata.PackageNotFoundError):
-        return metadata.version("tensorflow")
+        return f"{backend} {metadata.version(backend)}"
     return ""
 
 
-def _has_gpu():
+def _has_accelerator():
     return any(path for pattern in DEVICES for path in Path("/dev").glob(pattern))

@@ -32,7 +32,7 @@ from benchmarks import (
 from benchmarks.layer_complexity import KINDS
 from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_pictures
 from benchmarks.race import Options
-from benchmarks.step_operations import operations
+from benchmarks.step_operations import counted, operations, square
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.warm_start import set_apart
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
@@ -229,33 +229,29 @@ def test_training_rate():
             pass
 
 
-def test_counted_operations_are_the_graphs():
-    """In a graph of one step, whose loop has no round, each matrix product stands once."""
-    recipe, (pictures, captions, length) = tiny(), (2, 3, 1)
-    model = built(recipe, tokenizer=300)
-    shape = (pictures, *model.feature_shape)
-    tokens = tf.fill((pictures, captions, length), 5)
+def test_products_are_counted_as_often_as_they_are_done():
+    """A convolution of stride 2 to 7×9 points, and 4 rounds of a loop, forward and backward."""
+    pictures, kernel = tf.ones((2, 13, 17, 3)), tf.ones((3, 3, 3, 5))
+    left, right = tf.ones((11, 5)), tf.ones((2, 5, 7))
 
-    @tf.function(autograph=False)
-    def gradients(features):
+    @tf.function
+    def step():
         with tf.GradientTape() as tape:
-            logits, weights = model.decoder(features, tokens, training=True)
-            loss = tf.reduce_sum(logits) + tf.reduce_sum(weights)
-        return tape.gradient(
-            loss, [variable.value for variable in model.decoder.trainable_variables]
-        )
+            tape.watch([pictures, kernel, left, right])
+            total = tf.reduce_sum(tf.nn.conv2d(pictures, kernel, 2, "SAME"))
+            total += tf.reduce_sum(tf.nn.depthwise_conv2d(pictures, kernel, [1] * 4, "SAME"))
+            for _ in tf.range(4):
+                total += tf.reduce_sum(tf.matmul(tf.matmul(left, right), right, transpose_b=True))
+        return tape.gradient(total, [pictures, kernel, left, right])
 
-    graph = gradients.get_concrete_function(tf.TensorSpec(shape)).graph
-    count = sum(_operations(node) for node in graph.get_operations() if "MatMul" in node.type)
-    assert count == operations(model, pictures, captions, [length])
-
-
-def _operations(node):
-    left, _ = (input.shape for input in node.inputs)
-    rows = node.outputs[0].shape
-    turned = node.type == "MatMul" and node.get_attr("transpose_a")
-    turned = turned or (node.type != "MatMul" and node.get_attr("adj_x"))
-    return 2 * rows.num_elements() * left[-2 if turned else -1]
+    products = counted(step)
+    convolution, depthwise = 2 * 7 * 9 * 5 * 3 * 3 * 3, 2 * 13 * 17 * 15 * 3 * 3
+    loop = 4 * 2 * (2 * 11 * 5 * 7)
+    assert operations(products) == 2 * 3 * (convolution + depthwise + loop)
+    for product in products:
+        product.run()
+    assert not tf.config.functions_run_eagerly()
+    assert square(7).operations == 2 * 7**3
 
 
 @pytest.mark.slow

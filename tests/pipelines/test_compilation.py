@@ -11,26 +11,15 @@ from keras_attn_pipelines import compilation
 from keras_attn_pipelines.compilation import compiling, remove_unusable, seal
 from tests.processes import ROOT
 
-PROGRAM = """
-from keras_attn_pipelines.compilation import compiling
-with compiling():
-    import tensorflow as tf
-
-    @tf.function(jit_compile=True)
-    def doubled(values):
-        return 2 * tf.sort(values)
-
-    print(doubled(tf.constant([3.0, 2.0])).numpy().tolist())
-"""
-
-
+VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR")
 @pytest.fixture
 def processor(monkeypatch, tmp_path):
     """A processor, nothing set or imported; the path of the user's cache."""
-    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
-    monkeypatch.setattr(compilation, "_has_gpu", lambda: False)
+    for backend in ("tensorflow", "jax"):
+        monkeypatch.delitem(sys.modules, backend, raising=False)
+    monkeypatch.setattr(compilation, "_has_accelerator", lambda: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("XLA_FLAGS", "TF_XLA_FLAGS", "KERAS_BACKEND"):
+    for name in (*VARIABLES, "KERAS_BACKEND"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -52,7 +41,7 @@ def test_only_whole_programs_are_kept(tmp_path):
     assert whole.read_bytes() == b"program" and not damaged.exists() and not killed.exists()
     assert {path.name for path in tmp_path.iterdir()} == {
         whole.name,
-        whole.with_suffix(".sha256").name,
+        f"{whole.name}.sha256",
         "notes",
     }
 
@@ -83,36 +72,75 @@ def test_a_training_has_the_cache_of_its_processor_to_itself(processor):
         assert "TF_XLA_FLAGS" not in os.environ
 
 
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_what_the_user_has_set_is_left_as_it_is(processor, monkeypatch, backend):
+    for name in VARIABLES:
+        monkeypatch.setenv(name, f"--{name}=1")
+    monkeypatch.setenv("KERAS_BACKEND", backend)
+    with compiling():
+        assert all(os.environ[name] == f"--{name}=1" for name in VARIABLES)
+
+
 @pytest.mark.parametrize(
-    ("name", "value"), [("XLA_FLAGS", "--xla_a=1"), ("TF_XLA_FLAGS", ""), ("KERAS_BACKEND", "jax")]
+    ("backend", "variables"),
+    [("jax", {"JAX_COMPILATION_CACHE_DIR"}), ("torch", set()), ("openvino", set())],
 )
-def test_what_the_user_has_set_is_left_as_it_is(processor, monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
+def test_each_backend_has_its_own_variables(processor, monkeypatch, backend, variables):
+    monkeypatch.setenv("KERAS_BACKEND", backend)
     with compiling():
-        assert os.environ[name] == value
-        assert name != "KERAS_BACKEND" or "TF_XLA_FLAGS" not in os.environ
+        assert set(VARIABLES) & set(os.environ) == variables
 
 
-def test_a_gpu_is_left_as_it_is(processor, monkeypatch):
-    monkeypatch.setattr(compilation, "_has_gpu", lambda: True)
+def test_an_accelerator_is_left_as_it_is(processor, monkeypatch):
+    monkeypatch.setattr(compilation, "_has_accelerator", lambda: True)
     with compiling():
-        assert not {"XLA_FLAGS", "TF_XLA_FLAGS"} & set(os.environ)
+        assert not set(VARIABLES) & set(os.environ)
+
+
+PROGRAMS = {
+    "tensorflow": """
+import tensorflow as tf
+
+@tf.function(jit_compile=True)
+def doubled(values):
+    return 2 * tf.sort(values)
+
+answer = doubled(tf.constant([3.0, 2.0]))
+""",
+    "jax": """
+import jax
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+answer = jax.jit(lambda values: 2 * jax.numpy.sort(values))(jax.numpy.array([3.0, 2.0]))
+""",
+}
 
 
 @pytest.mark.systems
-def test_another_process_finds_what_was_compiled(processor):
-    """TensorFlow knows the flags, or it would end the process, and writes and reads programs."""
+@pytest.mark.parametrize("backend", PROGRAMS)
+def test_another_process_finds_what_was_compiled(processor, monkeypatch, backend):
+    """The backend knows the flags, or it would end the process, and writes and reads programs."""
+    monkeypatch.setenv("KERAS_BACKEND", backend)
+    program = f"""
+from keras_attn_pipelines.compilation import compiling
+with compiling():
+    exec({PROGRAMS[backend]!r})
+    print([float(value) for value in answer])
+"""
 
     def programs():
-        return {path: path.stat().st_mtime_ns for path in processor.rglob("*.pb")}
+        paths = (path for pattern in compilation.ENTRIES for path in processor.rglob(pattern))
+        return {path: path.stat().st_mtime_ns for path in paths}
 
     def answer():
-        command = [sys.executable, "-c", PROGRAM]
-        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
-    assert answer() == b"[4.0, 6.0]\n"
+    assert answer().stdout == b"[4.0, 6.0]\n"
     stored = programs()
-    assert len(stored) == 1 and answer() == b"[4.0, 6.0]\n" and programs() == stored
-    (program,) = stored
-    program.write_bytes(program.read_bytes()[:-100])
-    assert answer() == b"[4.0, 6.0]\n" and len(programs()) == 1
+    again = answer()
+    assert stored and again.stdout == b"[4.0, 6.0]\n" and programs() == stored
+    for path in stored:
+        path.write_bytes(path.read_bytes()[:-100])
+    again = answer()
+    assert again.stdout == b"[4.0, 6.0]\n" and programs().keys() == stored.keys()
+    assert b"Error reading" not in again.stderr

@@ -1,6 +1,6 @@
-"""Processor time of each recipe from the command to its first training step.
+"""What a training step of each recipe costs, and what comes before the first.
 
-Run as `taskset -c 1 python -m benchmarks.first_step [RECIPE…]`. Each recipe trains an epoch, or
+Run as `taskset -c 1 python -m benchmarks.training_steps [RECIPE…]`. Each recipe trains an epoch, or
 100 steps, in a process of its own, with the sizes and batches that it has by default, on a few
 made-up records of all its lengths, with an encoder of random weights. Seconds of processor time:
 
@@ -10,9 +10,15 @@ made-up records of all its lengths, with an encoder of random weights. Seconds o
 - first step: traced, compiled and run.
 - other shapes: what the first steps of the other shapes of batches take longer than the median of
   the steps that met their shape before. XLA compiles each of them.
-- a step: that median.
 - to the first step: data, build and first step.
 - again: the same of another process, which finds what XLA compiled before; only where XLA is on.
+
+And of the steps that met their shape before:
+
+- ms a step: their median.
+- GFLOP a step: the mean of their matrix products and convolutions, a multiplication and an addition
+  as two (`step_operations`).
+- GFLOP/s, and its share of the rate at which the same process multiplies two 2048×2048 matrices.
 """
 
 import argparse
@@ -21,15 +27,14 @@ import os
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.processes import in_its_own_process
-from benchmarks.recipe_data import written
-from benchmarks.timing import table
-from benchmarks.trainings import printed
+from benchmarks.timing import printed, table
 from keras_attn_pipelines.compilation import compiling
 
 HEAD = (
@@ -40,18 +45,29 @@ HEAD = (
     "build",
     "first step",
     "other shapes",
-    "a step",
     "to the first step",
     "again",
+    "ms a step",
+    "GFLOP a step",
+    "GFLOP/s",
+    "of matmul",
 )
-
+SQUARES = 5
+"""Products of the largest matrices, whose median is the machine's rate."""
 
 STEPS = 100
 """At most so many steps are trained, enough to meet each shape."""
 
 
 class Seconds(NamedTuple):
-    """What one recipe takes, see the module; in seconds, `shapes` is a number."""
+    """What one recipe takes, see the module; in seconds, `shapes` is a number.
+
+    Attributes:
+        multiplied: floating-point operations of a mean step.
+        rate: of them in a second.
+        best: of them in a second, of the largest matrices.
+        uses_xla: whether steps are compiled.
+    """
 
     shapes: int
     imports: float
@@ -60,6 +76,9 @@ class Seconds(NamedTuple):
     first: float
     others: float
     step: float
+    multiplied: float
+    rate: float
+    best: float
     uses_xla: bool
 
     @property
@@ -85,6 +104,7 @@ def measured(name: str, cache: str) -> Seconds:
 
 
 def _measured(name):
+    from benchmarks.recipe_data import written
     from keras_attn_pipelines.recipes import load_recipe
     from keras_attn_pipelines.runs.fitting import Fitting
     from keras_attn_pipelines.runs.prepared import prepare
@@ -110,8 +130,8 @@ def _measured(name):
         fitting.progress = [clock]
         with contextlib.suppress(EnoughSteps):
             fitting.fit()
-    shapes = [_shapes(batch) for batch in prepared.data.training(0).take(len(clock.seconds))]
-    return _seconds(times, clock, shapes, built.small_steps)
+        batches = list(prepared.data.training(0).take(len(clock.seconds)))
+        return _seconds(times, clock, batches, stage, built.small_steps)
 
 
 def _without_downloads(experiment):
@@ -150,23 +170,45 @@ def _shapes(batch):
     return tuple(tuple(tensor.shape) for tensor in tree.flatten(batch))
 
 
-def _seconds(times, clock, shapes, uses_xla):
-    seconds, first = np.array(clock.seconds), {}
-    for place, shape in enumerate(shapes):
-        first.setdefault(shape, place)
-    places = list(first.values())
-    step = float(np.median(np.delete(seconds, places))) if len(seconds) > len(places) else np.nan
-    others = float(sum(seconds[place] - step for place in places[1:]))
+def _seconds(times, clock, batches, stage, uses_xla):
+    from benchmarks.step_operations import counted, operations
+
+    seconds, shapes = np.array(clock.seconds), list(map(_shapes, batches))
+    first = {shape: shapes.index(shape) for shape in shapes}
+    places, met = list(first.values()), np.ones(len(seconds), bool)
+    met[places] = len(places) == len(seconds)
+    step = float(np.median(seconds[met]))
+    multiplied = {
+        shape: operations(counted(partial(stage.train_step, batches[place])))
+        for shape, place in first.items()
+    }
+    done = np.array([multiplied[shape] for shape in shapes])[met]
     return Seconds(
         shapes=len(places),
         imports=times[0],
         data=times[2] - times[1],
         build=clock.begin - times[2],
         first=float(seconds[0]),
-        others=others,
+        others=float(sum(seconds[place] - step for place in places[1:])),
         step=step,
+        multiplied=float(np.mean(done)),
+        rate=float(np.sum(done) / np.sum(seconds[met])),
+        best=_best_rate(),
         uses_xla=uses_xla,
     )
+
+
+def _best_rate():
+    from benchmarks.step_operations import square
+
+    product = square()
+
+    def seconds():
+        begin = time.process_time()
+        product.run()
+        return time.process_time() - begin
+
+    return product.operations / np.median([seconds() for _ in range(SQUARES)])
 
 
 def compare(names) -> str:
@@ -180,7 +222,13 @@ def _row(name):
         again = in_its_own_process(measured, name, cache) if seconds.uses_xla else None
     cells = [f"{value:.1f}" for value in seconds[1:6]]
     ends = [f"{each.to_first_step:.1f}" if each else "" for each in (seconds, again)]
-    return [name, seconds.shapes, *cells, f"{seconds.step:.3f}", *ends]
+    steps = [
+        f"{1000 * seconds.step:.0f}",
+        f"{seconds.multiplied / 1e9:.2f}",
+        f"{seconds.rate / 1e9:.1f}",
+        f"{seconds.rate / seconds.best:.0%}",
+    ]
+    return [name, seconds.shapes, *cells, *ends, *steps]
 
 
 if __name__ == "__main__":
