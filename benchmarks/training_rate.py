@@ -7,7 +7,7 @@ float32, on the same cores and in turns, each of which is one epoch of the same 
 - model.fit: the whole way, data set included.
 - the step alone: the same function on batches that lie ready.
 - its products alone: matrices of the shapes that the step multiplies, as often as it does, forward
-  and backward (`step_operations`), of ones. What remains of the step is tanh, softmax, Adam and so on.
+  and backward (`step_operations`). What remains of the step is tanh, softmax, Adam and so on.
 - matmul: two 2048×2048 matrices, what this machine's TensorFlow reaches at its best.
 - torch: the same decoder as it is usually written in PyTorch (`torch_captioner`).
 

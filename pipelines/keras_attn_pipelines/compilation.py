@@ -1,7 +1,7 @@
 """How XLA compiles the training steps of the command line: quickly, and once on each machine.
 
-Only for TensorFlow and JAX on a processor: a machine with an accelerator, and what the user has set,
-are left as they are.
+Only for TensorFlow and JAX on a processor: a machine with an accelerator, and what the user has
+set, are left as they are.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ CACHES = {
     "tensorflow": ("TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="),
     "jax": ("JAX_COMPILATION_CACHE_DIR", ""),
 }
-"""By backend, the environment variable that says where compiled steps are, and what is before it."""
+"""By backend, the environment variable that says where compiled steps are, and how it begins."""
 MOST_BYTES = 256 * 2**20
 """Of compiled steps that are kept; the oldest go first."""
 ENTRIES, DIGEST = ("xla_compile_cache__*.pb", "*-cache"), ".sha256"

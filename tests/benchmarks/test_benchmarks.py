@@ -18,11 +18,13 @@ from benchmarks import (
     length_speed,
     picture_pipeline,
     progressive_memory,
+    recipe_data,
     sampling_speed,
     sentence_polarity,
     seq2seq_speed,
     serving_rate,
     training_rate,
+    training_steps,
     transformer_speed,
     translation_models,
     translation_task,
@@ -41,8 +43,9 @@ from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.experiment import part
+from keras_attn_pipelines.experiment.sharded import read_records
+from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from tests.pipelines import labeled_texts, toy_facts, toy_stories
-from tests.pipelines.encoded import built
 
 pytestmark = pytest.mark.systems
 
@@ -252,6 +255,18 @@ def test_products_are_counted_as_often_as_they_are_done():
         product.run()
     assert not tf.config.functions_run_eagerly()
     assert square(7).operations == 2 * 7**3
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_recipes_read_their_made_up_data(tmp_path, name):
+    records = read_records(load_recipe(name).source, recipe_data.written(name, tmp_path))
+    assert len(records.splits["train"]) and len(records.splits["dev"]) and not records.skipped
+
+
+@pytest.mark.slow
+def test_training_steps():
+    [row] = cells(training_steps.compare(["ntm_copy"]))
+    assert len(row) == len(training_steps.HEAD) and row[0] == "ntm_copy" and "nan" not in row
 
 
 @pytest.mark.slow

@@ -12,6 +12,8 @@ from keras_attn_pipelines.compilation import compiling, remove_unusable, seal
 from tests.processes import ROOT
 
 VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR")
+
+
 @pytest.fixture
 def processor(monkeypatch, tmp_path):
     """A processor, nothing set or imported; the path of the user's cache."""
