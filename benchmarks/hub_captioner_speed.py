@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race, python_with, race_command
+from benchmarks.race import OURS, Contender, Race, Results, python_with, race_command
 
 BLIP, GPT2 = "blip", "gpt2"
 WORKS = {
@@ -91,11 +91,15 @@ def works_of(task, tokens):
     return works | {SHOW: lambda: [tokens(0, task.few, beams) for beams in (1, 4)]}
 
 
-def compare(task, options, folder) -> str:
-    """The table, and what the two agree on."""
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results.
+
+    Raises:
+        ValueError: no Python has transformers.
+    """
     python = python_with("transformers", options.pythons)
     if python is None:
-        raise SystemExit("Expected a --peer-python with transformers. Received: none")
+        raise ValueError("Expected a --peer-python with transformers. Received: none")
     checkpoint = Path(folder) / "checkpoint"
     command = [python, "-m", "benchmarks.torch_hub_captioner", json.dumps(asdict(task))]
     subprocess.run([*command, str(checkpoint)], check=True, stdout=sys.stderr)
@@ -107,7 +111,12 @@ def compare(task, options, folder) -> str:
         ),
     ]
     race = Race(task, contenders, options, folder)
-    results = race.run({CAPTION: tuple(WORKS)}, show=SHOW)
+    return race, race.run({CAPTION: tuple(WORKS)}, show=SHOW)
+
+
+def compare(task, options, folder) -> str:
+    """The table, and what the two agree on."""
+    race, results = measured(task, options, folder)
     first, *others = results.answers.values()
     same = all(other == first for other in others)
     return f"{race.table(results, tuple(WORKS), digits=2)}\n\nequal tokens: {same}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race, race_command
+from benchmarks.race import OURS, Contender, Race, Results, race_command
 
 NTM, DNC = CELLS = ("NTM", "DNC")
 
@@ -84,11 +84,16 @@ def contenders(task) -> list[Contender]:
     ]
 
 
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results."""
+    race = Race(task, contenders(task), options, folder)
+    return race, race.run({work: [work] for work in task.phases()})
+
+
 def compare(task, options, folder) -> str:
     """The table."""
-    race = Race(task, contenders(task), options, folder)
-    works = list(task.phases())
-    return race.table(race.run({work: [work] for work in works}), works, digits=1)
+    race, results = measured(task, options, folder)
+    return race.table(results, list(task.phases()), digits=1)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race, megabytes, race_command
+from benchmarks.race import OURS, Contender, Race, Results, megabytes, race_command
 from benchmarks.timing import ratio, table
 
 FORWARD, GRADIENTS = "forward", "with gradients"
@@ -72,10 +72,15 @@ def contenders(task) -> list[Contender]:
     ]
 
 
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results."""
+    race = Race(task, contenders(task), options, folder)
+    return race, race.run({size: task.works(size) for size in task.sizes()})
+
+
 def compare(task, options, folder) -> str:
     """The table."""
-    race = Race(task, contenders(task), options, folder)
-    results = race.run({size: task.works(size) for size in task.sizes()})
+    race, results = measured(task, options, folder)
     head = ("what", *results.seconds, *(f"{size}, MiB" for size in results.memory))
     return table(head, [_row(name, results) for name, *_ in race.contenders])
 

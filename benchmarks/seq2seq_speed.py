@@ -19,7 +19,7 @@ the contender's rate by keras-attn's. Where other programs keep the processors b
 
 import functools
 
-from benchmarks.race import OURS, Contender, Race, race_command
+from benchmarks.race import OURS, Contender, Race, Results, race_command
 from benchmarks.translation_task import GREEDY, SINGLE, TRAIN, Task
 
 DECODE = "decoding"
@@ -52,10 +52,16 @@ def contenders() -> list[Contender]:
     ]
 
 
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results."""
+    race = Race(task, contenders(), options, folder)
+    return race, race.run({TRAIN: [TRAIN], DECODE: [GREEDY, SINGLE]})
+
+
 def compare(task, options, folder) -> str:
     """The table."""
-    race = Race(task, contenders(), options, folder)
-    return race.table(race.run({TRAIN: [TRAIN], DECODE: [GREEDY, SINGLE]}), WORKS)
+    race, results = measured(task, options, folder)
+    return race.table(results, WORKS)
 
 
 if __name__ == "__main__":

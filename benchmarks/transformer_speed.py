@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race, race_command
+from benchmarks.race import OURS, Contender, Race, Results, race_command
 from benchmarks.translation_task import BEAM, DECODING, GREEDY, SHOW, TRAIN, Task
 
 LOADED = f"{OURS}, SavedModel"
@@ -59,12 +59,17 @@ def contenders(folder: Path, weights: str) -> list[Contender]:
     ]
 
 
-def compare(task, options, folder) -> str:
-    """The table, and what the contenders agree on; weights are written to the folder."""
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results; weights are written to the folder."""
     weights = str(Path(folder) / "weights.npz")
     np.savez(weights, **task.weights())
     race = Race(task, contenders(Path(folder), weights), options, folder)
-    results = race.run({DECODE: DECODING, TRAIN: [TRAIN]}, show=SHOW)
+    return race, race.run({DECODE: DECODING, TRAIN: [TRAIN]}, show=SHOW)
+
+
+def compare(task, options, folder) -> str:
+    """The table, and what the contenders agree on."""
+    race, results = measured(task, options, folder)
     held = {DECODE: "MiB decoding", TRAIN: "MiB training"}
     return f"{race.table(results, WORKS, held=held)}\n\n{agreement(results.answers)}"
 

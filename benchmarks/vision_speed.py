@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race, race_command
+from benchmarks.race import OURS, Contender, Race, Results, race_command
 
 FORWARD, TRAIN = "ViT forward", "ViT training"
 STRATEGIES = {"greedy": 1, "beam 4": 4}
@@ -96,10 +96,15 @@ def contenders() -> list[Contender]:
     ]
 
 
+def measured(task, options, folder) -> tuple[Race, Results]:
+    """The race and its results."""
+    race = Race(task, contenders(), options, folder)
+    return race, race.run({ENCODE: (FORWARD, TRAIN), CAPTION: tuple(CAPTIONS)})
+
+
 def compare(task, options, folder) -> str:
     """The table."""
-    race = Race(task, contenders(), options, folder)
-    results = race.run({ENCODE: (FORWARD, TRAIN), CAPTION: tuple(CAPTIONS)})
+    race, results = measured(task, options, folder)
     return race.table(results, WORKS, digits=1)
 
 

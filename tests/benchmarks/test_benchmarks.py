@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ import tensorflow as tf
 
 from benchmarks import (
     babi_tasks,
+    costs,
     distorted_digits,
     facts_to_sentences,
     hub_captioner_speed,
     layer_complexity,
     length_speed,
+    memory_speed,
     picture_pipeline,
     progressive_memory,
     recipe_data,
@@ -36,6 +39,7 @@ from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_
 from benchmarks.race import Options
 from benchmarks.step_operations import counted, operations, square
 from benchmarks.timing import in_turns, ratio, table
+from benchmarks.translation_task import GREEDY, TRAIN
 from benchmarks.warm_start import set_apart
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer import transformer
@@ -299,6 +303,28 @@ def test_weights_of_the_translation_task_are_the_models():
     assert not weights["decoder/embedding/table"][:4].any()
     expected = model.encoder.positions(np.zeros((1, 13, 6), "float32"))[0]
     np.testing.assert_allclose(translation_task.sinusoids(13, 6), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_costs():
+    system = costs.System(transformer_speed.measured, lambda cores: TASK, (TRAIN, GREEDY), "tokens")
+    options = Options(1)
+    rows = [*costs.rows_of("tiny", system, options)]
+    assert {(row[0], row[1]) for row in rows} == {("tiny", TRAIN), ("tiny", GREEDY)}
+    rows += costs.captioner_rows(options, training_rate.made_up(tiny(), 5))
+    assert all(len(row) == len(costs.HEAD) and row[3] != "0" for row in rows)
+    assert not any(row[4].startswith("keras-attn") for row in rows)
+
+
+def test_variants_that_costs_leaves_out_have_these_names():
+    contenders = [
+        *transformer_speed.contenders(Path(), ""),
+        *seq2seq_speed.contenders(),
+        *vision_speed.contenders(),
+        *sampling_speed.contenders(sampling_speed.Task()),
+        *memory_speed.contenders(memory_speed.Task()),
+    ]
+    assert set(costs.LEFT_OUT) < {contender.name for contender in contenders}
 
 
 @pytest.mark.slow
