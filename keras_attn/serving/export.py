@@ -37,7 +37,9 @@ MODEL_KEY = "model"
 STORAGE = "storage"
 """Key of the metadata: how weights are stored."""
 PRODUCTS = "products"
-"""Key of the metadata: what computes in 8 bits, "float32" for nothing."""
+"""Key of the metadata: "int8" if layers multiply in 8 bits, else "float32"."""
+JIT = "jit"
+"""Key of the metadata, and attribute of services: whether XLA compiles searches."""
 DIGESTS = "digests"
 """Key of the metadata: SHA-256 of each tokenizer's folder, by name."""
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -108,7 +110,7 @@ def export_service(
 
 def _check_notes(notes):
     """Raises ValueError for further metadata that cannot be stored."""
-    if taken := sorted({VIEWS, MODEL_KEY, DIGESTS, STORAGE, PRODUCTS} & set(notes)):
+    if taken := sorted({VIEWS, MODEL_KEY, DIGESTS, STORAGE, PRODUCTS, JIT} & set(notes)):
         raise ValueError(f"Expected notes with keys of their own. Received: {', '.join(taken)}")
     try:
         json.dumps(notes)
@@ -165,7 +167,7 @@ def _write_version(service, folder, card, notes, storage, products):
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
         folders = {name: partial / TOKENIZERS_FOLDER / name for name in service.vocabularies}
         stored = {DIGESTS: {name: digest_of_folder(path) for name, path in folders.items()}}
-        stored |= {STORAGE: storage, PRODUCTS: products.kind}
+        stored |= {STORAGE: storage, PRODUCTS: products.kind, JIT: getattr(service, JIT, False)}
         content = json.dumps({**_metadata(service), **stored, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(

@@ -100,6 +100,15 @@ def test_products_in_8_bits(run, tmp_path, capsys, monkeypatch):
     assert load(tmp_path / "vit").metadata["products"] == "int8"
 
 
+def test_searches_by_xla(run, model, data, tmp_path, capsys):
+    assert main(["export", str(run.folder), str(tmp_path / "vit"), "--jit", "--no-evaluate"]) == 0
+    card = (tmp_path / "vit" / "1" / "README.md").read_text()
+    assert "TF Serving needs --xla_cpu_compilation_enabled" in card
+    pictures = [data / "images" / f"test_0000{n}.png" for n in (0, 1)]
+    compiled, plain = (load(folder).predict(pictures) for folder in (tmp_path / "vit", model))
+    assert [each.text for each in compiled] == [each.text for each in plain]
+
+
 def test_every_head(model, data, tmp_path, capsys):
     """The mean over the heads of the last layer is what `explain` answers."""
     captioner = load(model)

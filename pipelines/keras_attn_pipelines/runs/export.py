@@ -16,6 +16,7 @@ from keras_attn.serving.export import (
     model_card,
     next_version,
 )
+from keras_attn.serving.jit import compile_searches
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
@@ -47,6 +48,7 @@ def export(
     max_pixels: int | None = None,
     terms: str = "",
     products: str = "float32",
+    jit: bool = False,
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -65,6 +67,7 @@ def export(
             training started from, if any.
         products: "float32", or "int8" for those that are faster so on this machine, see
             `EightBitProducts`.
+        jit: whether XLA compiles searches, see `compile_searches`.
 
     Returns:
         path of the version.
@@ -76,6 +79,8 @@ def export(
     )
     metrics = metrics or _dev_metrics(run, description)
     service = run.service(beam_width, n_best, precision, max_pixels)
+    if jit:
+        compile_searches(service, products)
     with Progress("measuring products"):
         eight_bits = EightBitProducts(service.model, products)
     if products != eight_bits.kind:
@@ -144,6 +149,8 @@ def _card(title, run, description, metrics, service, storage, limits, terms, pro
         stored += "Layers multiply in 8 bits where that was faster. "
     if {storage, products.kind} != {FLOAT32}:
         stored += "The metrics are those of float32; `keras-attn evaluate` gives this version's. "
+    if getattr(service, "jit", False):
+        stored += "XLA compiles searches; TF Serving needs --xla_cpu_compilation_enabled. "
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. {stored}"
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
