@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import IMAGE, SOURCE, DecodeResult
+from keras_attn.decoding import Greedy
 from keras_attn.saved.loading import load
 from keras_attn.serving.declared import read_metadata
 from keras_attn.serving.export import export_service, unservable_ops
@@ -16,7 +17,10 @@ from tests.serving.tiny_sequence_service import sequence_service
 from tests.serving.tiny_service import PICTURES, caption_service
 from tests.serving.tiny_text_service import SOURCES, text_service
 
-SERVICES = {SOURCE: (text_service, SOURCES), IMAGE: (caption_service, PICTURES[:3])}
+SERVICES = {
+    SOURCE: (lambda: text_service(Greedy()), SOURCES),
+    IMAGE: (caption_service, PICTURES[:3]),
+}
 
 
 @pytest.mark.systems
