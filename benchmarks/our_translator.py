@@ -73,9 +73,11 @@ def decoding(decoders, task):
     return decoding_works(task, lambda rows, beams: decoders[beams](source[:rows]).numpy())
 
 
-def works_of(task, weights, policy="float32", exported="", compiled=False, training=False):
+def works_of(
+    task, weights, policy="float32", exported="", compiled=False, products="float32", training=False
+):
     """The works of one contender: `exported` runs a SavedModel, `compiled` decodes by XLA,
-    `training` trains."""
+    `products` are float32 or int8, `training` trains."""
     if exported:
         # Keras would count in the memory of this process.
         in_another_process("benchmarks.our_translator", task, weights, exported)
@@ -85,10 +87,16 @@ def works_of(task, weights, policy="float32", exported="", compiled=False, train
             for beams, key in SIGNATURES.items()
         }
         return decoding(functions, task)
+    from keras_attn.serving.eight_bits import EightBitProducts
+
     model = model_of(task, weights, policy)
     if training:
         return {TRAIN: trainer(model, task)}
-    return decoding(decoders(model, task, compiled), task)
+    functions = decoders(model, task, compiled)
+    with EightBitProducts(model, products).computed():
+        for function in functions.values():
+            function.get_concrete_function()
+    return decoding(functions, task)
 
 
 def export(task, weights, folder):

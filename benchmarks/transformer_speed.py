@@ -43,6 +43,7 @@ def contenders(folder: Path, weights: str) -> list[Contender]:
         Contender(OURS, None, ours, both("float32")),
         Contender(LOADED, None, ours, decoding(exported=str(folder / "saved"))),
         Contender("keras-attn, XLA", None, ours, decoding(policy="float32", compiled=True)),
+        Contender("keras-attn, int8", None, ours, decoding(products="int8")),
         Contender("keras-attn, bfloat16", None, ours, both("mixed_bfloat16")),
         Contender("transformers on torch", "transformers", torch, both("float32")),
         Contender(low, "transformers", torch, both("bfloat16")),

@@ -112,7 +112,8 @@ class FeedForward(Projections, BaseLayer):
             hidden = ops.concatenate([self.matrix("gate_kernel"), hidden], axis=1)
             if self.use_bias:
                 hidden_bias = ops.concatenate([self._vector(self.gate_bias), hidden_bias])
-        return FeedForwardKernels(hidden, hidden_bias, output, output_bias)
+        kernels = FeedForwardKernels(hidden, hidden_bias, output, output_bias)
+        return kernels._replace(**self.factors)
 
     def _vector(self, bias):
         return None if bias is None else ops.cast(bias, self.compute_dtype)
@@ -120,7 +121,10 @@ class FeedForward(Projections, BaseLayer):
     def loop_kernels(self):
         """`FeedForwardKernels` for a decoding loop, made once before it, with padded columns for
         fast products of few rows."""
-        hidden, hidden_bias, output, output_bias = self.kernels()
+        kernels = self.kernels()
+        if self.factors:
+            return kernels
+        hidden, hidden_bias, output, output_bias = kernels
         return FeedForwardKernels(
             loop_kernel(hidden),
             None if hidden_bias is None else loop_kernel(hidden_bias),

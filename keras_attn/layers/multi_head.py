@@ -148,14 +148,17 @@ class MultiHead(Projections, MaskedLayer):
                 joined = ops.concatenate([query, key_value], axis=1)
         if self.use_bias:
             key_value_bias = ops.concatenate([key_bias, value_bias])
-        return HeadKernels(
+        kernels = HeadKernels(
             query, key_value, joined, output, query_bias, key_value_bias, output_bias
         )
+        return kernels._replace(**self.factors)
 
     def loop_kernels(self):
         """`HeadKernels` for a decoding loop, made once before it, with padded columns for fast
         products of few rows; the keys and values of a memory are projected separately."""
         kernels = self.kernels()
+        if self.factors:
+            return kernels
         wider = {
             name: loop_kernel(kernel)
             for name, kernel in kernels._asdict().items()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import keras
@@ -10,6 +11,7 @@ from keras import ops
 
 from keras_attn.checks import check_above, check_choice, check_sizes
 from keras_attn.layers.constructor_config import constructor_arguments
+from keras_attn.ops.linear import Factor
 
 INT8 = "int8"
 LARGEST = 127
@@ -25,6 +27,8 @@ class Projections:
     lora_rank = lora_alpha = None
     lora_targets: tuple[str, ...] = ()
     quantization = None
+    factors: Mapping[str, Factor] = MappingProxyType({})
+    """What takes the place of matrices in `kernels`, by their names there; of all or none."""
 
     def add_kernel(self, shape, name, initializer):
         """A kernel, initialized like the matrix that it is multiplied as."""
@@ -34,6 +38,10 @@ class Projections:
             initializer=lambda shape, dtype=None: ops.reshape(initializer(matrix, dtype), shape),
             name=name,
         )
+
+    def kernels(self):
+        """A named tuple of matrices, as they are applied, and biases; subclasses have it."""
+        raise NotImplementedError
 
     def made_kernels(self):
         """Names of the kernels that the layer has."""

@@ -1,8 +1,24 @@
 """Matrix times rows of any leading shape."""
 
+import abc
+
 from keras import ops
 
 EXTRA = 16
+
+
+class Factor(abc.ABC):
+    """Abstract: a kernel (D, E) that `linear` lets multiply rows itself.
+
+    Attributes:
+        shape: (D, E).
+    """
+
+    shape: tuple[int, int]
+
+    @abc.abstractmethod
+    def multiply(self, rows):
+        """float (R, D) to float (R, E)."""
 
 
 def linear(inputs, kernel, bias=None, units=None):
@@ -13,7 +29,7 @@ def linear(inputs, kernel, bias=None, units=None):
 
     Args:
         inputs: float (..., D).
-        kernel: float (D, E).
+        kernel: float (D, E), or a `Factor`.
         bias: float (E,) or None.
         units: int or None. Number of columns to compute, None for all; see `loop_kernel`.
 
@@ -24,7 +40,8 @@ def linear(inputs, kernel, bias=None, units=None):
         >>> tuple(linear(ops.ones((2, 3, 5)), ops.ones((5, 7))).shape)
         (2, 3, 7)
     """
-    outputs = ops.matmul(as_rows(inputs), kernel)
+    rows = as_rows(inputs)
+    outputs = kernel.multiply(rows) if isinstance(kernel, Factor) else ops.matmul(rows, kernel)
     if bias is not None:
         outputs = ops.add(outputs, bias)  # Not "+": only this is fused with the product.
     if units is not None and units < kernel.shape[-1]:

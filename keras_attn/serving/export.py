@@ -16,6 +16,7 @@ from keras_attn.contracts import CARD_FILE, METADATA_FILE
 from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.declared import VIEWS, check_views
+from keras_attn.serving.eight_bits import EightBitProducts
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import StoredWeights
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
@@ -35,6 +36,10 @@ TOKENIZERS_FOLDER = Path("assets.extra")
 MODEL_KEY = "model"
 STORAGE = "storage"
 """Key of the metadata: how weights are stored."""
+PRODUCTS = "products"
+"""Key of the metadata: "int8" if layers multiply in 8 bits, else "float32"."""
+JIT = "jit"
+"""Key of the metadata, and attribute of services: whether XLA compiles searches."""
 DIGESTS = "digests"
 """Key of the metadata: SHA-256 of each tokenizer's folder, by name."""
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -49,7 +54,12 @@ def next_version(folder) -> int:
 
 
 def export_service(
-    service, folder, card: str, notes: Mapping[str, Any] | None = None, storage: str = "float32"
+    service,
+    folder,
+    card: str,
+    notes: Mapping[str, Any] | None = None,
+    storage: str = "float32",
+    products: EightBitProducts | None = None,
 ) -> Path:
     """Exports a service as the next version of a model.
 
@@ -68,6 +78,7 @@ def export_service(
         storage: of the weights: "float32"; "float16", half the size; or "int8", a quarter, with a
             scale for each row or column of a matrix. Smaller ones are restored in float32 when the
             model is loaded.
+        products: those of the service's model that are computed in 8 bits; None: none.
 
     Returns:
         path of the new version.
@@ -84,7 +95,8 @@ def export_service(
     is_new = not Path(folder).exists()
     folder = made_folder(folder)
     try:
-        version = _write_version(service, folder, card, notes or {}, storage)
+        eight_bits = products or EightBitProducts(service.model, "float32")
+        version = _write_version(service, folder, card, notes or {}, storage, eight_bits)
     except (OSError, tf.errors.OpError) as error:
         reason = _reason(error)
         raise OSError(f"Expected to write a version into {folder}. Received: {reason}") from error
@@ -98,7 +110,7 @@ def export_service(
 
 def _check_notes(notes):
     """Raises ValueError for further metadata that cannot be stored."""
-    if taken := sorted({VIEWS, MODEL_KEY, DIGESTS, STORAGE} & set(notes)):
+    if taken := sorted({VIEWS, MODEL_KEY, DIGESTS, STORAGE, PRODUCTS, JIT} & set(notes)):
         raise ValueError(f"Expected notes with keys of their own. Received: {', '.join(taken)}")
     try:
         json.dumps(notes)
@@ -146,16 +158,16 @@ def _reason(error):
     return error.strerror or error
 
 
-def _write_version(service, folder, card, notes, storage):
+def _write_version(service, folder, card, notes, storage, products):
     """Writes the next version atomically; returns its path."""
     with whole_folder(folder) as partial:
-        _write_graph(service, partial, storage)
+        _write_graph(service, partial, storage, products)
         write_warm_up(partial, folder.name, service)
         for name, tokenizer in service.vocabularies.items():
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
         folders = {name: partial / TOKENIZERS_FOLDER / name for name in service.vocabularies}
         stored = {DIGESTS: {name: digest_of_folder(path) for name, path in folders.items()}}
-        stored |= {STORAGE: storage}
+        stored |= {STORAGE: storage, PRODUCTS: products.kind, JIT: getattr(service, JIT, False)}
         content = json.dumps({**_metadata(service), **stored, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(
@@ -194,13 +206,13 @@ def unservable_ops(version) -> set[str]:
     return {op for op in ops if op.lstrip("_").startswith("Xla") or op in PYTHON_OPS}
 
 
-def _write_graph(service, folder, storage):
+def _write_graph(service, folder, storage, products):
     """Traces each signature once; Keras' ExportArchive would trace them twice."""
     stored = StoredWeights(service.model, storage)
 
     def traced(function, inputs):
         def signature(*arguments):
-            with stored.read():
+            with stored.read(), products.computed():
                 return function(*arguments)
 
         return tf.function(signature, inputs, autograph=False).get_concrete_function()
@@ -224,6 +236,7 @@ def _write_graph(service, folder, storage):
             for name, graph in signatures.items()
         }
         check_views(service.views, inputs, outputs)
+        holder.eight_bit_products = products.variables()
         tf.saved_model.save(holder, str(folder), signatures)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")

@@ -29,6 +29,7 @@ from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.serving.empty_batch import accepts_empty_batch
+from keras_attn.serving.jit import alone_by_xla, check_compilable
 from keras_attn.serving.precision import cast_once
 from keras_attn.serving.prompted import repeated, with_prompt_weights
 from keras_attn.serving.readers.reasons import first_reason, text_reasons, too_long
@@ -114,9 +115,14 @@ class GenerationService(Service):
         views: declared views; those of a kind of attention that the model lacks are left out.
         target: name of the input of `score` and `align` that is a given text.
 
+    Attributes:
+        jit: bool. Whether XLA compiles searches of requests that come alone; False.
+
     Raises:
         ValueError: `target` is no identifier, or the name of an input of the reader.
     """
+
+    jit = False
 
     def __init__(
         self, model, reader, writer, strategy, length, vocabularies, views=(), target=TARGET
@@ -335,9 +341,20 @@ class GenerationService(Service):
         strategy, prompt = self.writer.strategy(self.strategy, read), self.writer.prompt
         prefix = repeated(prompt, tf.shape(read.counts)[0])
         how = {"prefix": prefix, "with_weights": with_weights, "constraints": limits}
+
+        def search(context, steps):
+            return strategy.run(self.model, context, steps, self._searches, **how)
+
+        def most_of(pieces):
+            return self.length.of(pieces) - len(prompt)
+
         with self._cast_once():
             steps = longest - len(prompt)
-            result = strategy.run(self.model, context, steps, self._searches, **how)
+            if self.jit:
+                check_compilable(context)
+                result = alone_by_xla(search, context, steps, most_of)
+            else:
+                result = search(context, steps)
             if prefix is None or not with_weights:
                 return result
             return with_prompt_weights(result, prefix, self.model, context)

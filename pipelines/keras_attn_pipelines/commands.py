@@ -341,6 +341,11 @@ class Export:
     n_best: int = option("answers per request", default=1)
     precision: str = option("float32 or bfloat16", default="float32")
     storage: str = option("how weights are stored: float32, float16 or int8", default="float32")
+    products: str = option(
+        "how matrices are multiplied: float32, or int8 where that is faster on this machine",
+        default="float32",
+    )
+    jit: bool = option("compile searches of single requests with XLA", default=False)
     max_pixels: int | None = option(PIXELS_TEXT, default=None)
     limits: str | None = option(
         "Markdown file for the model card: intended use, failures, terms", default=None
@@ -359,7 +364,9 @@ class Export:
             return
         check_writable_folder(self.folder)
         self._check_evaluation()
+        from keras_attn.serving.eight_bits import check_products
         from keras_attn.serving.export import check_model_folder
+        from keras_attn.serving.jit import compile_searches
         from keras_attn.serving.stored_weights import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
@@ -374,9 +381,13 @@ class Export:
         if data:  # Evaluation takes long: first check all that export would reject.
             check_model_folder(self.folder)
             check_storage(self.storage, self.precision)
-            run.service(self.beam_width, self.n_best, **shared)
+            service = run.service(self.beam_width, self.n_best, **shared)
+            check_products(self.products, service.model)
+            if self.jit:
+                compile_searches(service, self.products)
             measured = [evaluate(run, data, self.split, self.beam_width, **shared, reuse=True)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
+        card |= {"products": self.products, "jit": self.jit}
         version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
         kept = trained_line(run)
         lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from keras_attn.saved.loading import load
+from keras_attn.serving import eight_bits
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes import flickr8k_transformer, flickr8k_vit
@@ -15,6 +16,7 @@ from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claimi
 from tests.pipelines.encoded import built
 from tests.pipelines.explored import explored
 from tests.recipes.shared import flags
+from tests.serving.test_eight_bits import every_shape
 
 pytestmark = pytest.mark.systems
 
@@ -82,6 +84,29 @@ def test_predict_explain(model, data, tmp_path, capsys):
         mean["steps"] == heads["steps"] == traced["steps"]
         and len(heads["steps"]) == heads["sums"].shape[2]
     )
+
+
+def test_products_in_8_bits(run, tmp_path, capsys, monkeypatch):
+    command = ["export", str(run.folder), str(tmp_path / "vit"), "--products", "int8"]
+    nothing = "products: float32, which is as fast as int8 on this machine\n"
+    for shapes, words in ((lambda works: set(), nothing), (every_shape, "")):
+        monkeypatch.setattr(eight_bits, "faster_shapes", shapes)
+        assert main([*command, "--no-evaluate"]) == 0
+        said = capsys.readouterr().out
+        assert words in said and ("products:" in said) == bool(words)
+    cards = [(tmp_path / "vit" / name / "README.md").read_text() for name in "12"]
+    assert ["multiply in 8 bits" in card for card in cards] == [False, True]
+    assert ["metrics are those of float32" in card for card in cards] == [False, True]
+    assert load(tmp_path / "vit").metadata["products"] == "int8"
+
+
+def test_searches_by_xla(run, model, data, tmp_path, capsys):
+    assert main(["export", str(run.folder), str(tmp_path / "vit"), "--jit", "--no-evaluate"]) == 0
+    card = (tmp_path / "vit" / "1" / "README.md").read_text()
+    assert "TF Serving needs --xla_cpu_compilation_enabled" in card
+    pictures = [data / "images" / f"test_0000{n}.png" for n in (0, 1)]
+    compiled, plain = (load(folder).predict(pictures) for folder in (tmp_path / "vit", model))
+    assert [each.text for each in compiled] == [each.text for each in plain]
 
 
 def test_every_head(model, data, tmp_path, capsys):

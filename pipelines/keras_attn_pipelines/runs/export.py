@@ -9,12 +9,14 @@ from pathlib import Path
 from keras_attn.contracts import TERMS
 from keras_attn.escaping import escape_markdown, escape_script, quote_command
 from keras_attn.progress import Progress
+from keras_attn.serving.eight_bits import EightBitProducts
 from keras_attn.serving.export import (
     check_model_folder,
     export_service,
     model_card,
     next_version,
 )
+from keras_attn.serving.jit import compile_searches
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
@@ -45,6 +47,8 @@ def export(
     limits: str = "",
     max_pixels: int | None = None,
     terms: str = "",
+    products: str = "float32",
+    jit: bool = False,
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -61,6 +65,9 @@ def export(
             million. A request decodes at most 8 times as many in all.
         terms: terms of use in a line, which `keras_attn.load` shows; "" for those of the model that
             training started from, if any.
+        products: "float32", or "int8" for those that are faster so on this machine, see
+            `EightBitProducts`.
+        jit: whether XLA compiles searches, see `compile_searches`.
 
     Returns:
         path of the version.
@@ -72,14 +79,20 @@ def export(
     )
     metrics = metrics or _dev_metrics(run, description)
     service = run.service(beam_width, n_best, precision, max_pixels)
+    if jit:
+        compile_searches(service, products)
+    with Progress("measuring products"):
+        eight_bits = EightBitProducts(service.model, products)
+    if products != eight_bits.kind:
+        print("products: float32, which is as fast as int8 on this machine")
     title = f"{Path(folder).name}, version {next_version(folder)}"
     terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
-    card = _card(title, run, description, metrics, service, storage, limits, terms)
+    card = _card(title, run, description, metrics, service, storage, limits, terms, eight_bits)
     notes = {key: description[key] for key in ("recipe", "parts")} | {KEPT: trained_line(run)}
     if terms:
         notes[TERMS] = terms
     with Progress("exporting"):
-        return export_service(service, folder, card, notes, storage)
+        return export_service(service, folder, card, notes, storage, eight_bits)
 
 
 def _dev_metrics(run, description) -> str:
@@ -122,7 +135,7 @@ def _metrics_section(run, evaluation, precision, max_pixels):
     return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
-def _card(title, run, description, metrics, service, storage, limits, terms):
+def _card(title, run, description, metrics, service, storage, limits, terms, products):
     experiment, summary = run.experiment(), TrainingSummary.of(run)
     facts = {
         key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
@@ -132,8 +145,12 @@ def _card(title, run, description, metrics, service, storage, limits, terms):
     words = experiment.work.card(service, f"{facts['model']}, {size}")
     values = escape_script(json.dumps(experiment.values(), indent=2))
     stored = f"Weights are stored in {storage}. "
-    if storage != FLOAT32:
+    if products.kind != FLOAT32:
+        stored += "Layers multiply in 8 bits where that was faster. "
+    if {storage, products.kind} != {FLOAT32}:
         stored += "The metrics are those of float32; `keras-attn evaluate` gives this version's. "
+    if getattr(service, "jit", False):
+        stored += "XLA compiles searches; TF Serving needs --xla_cpu_compilation_enabled. "
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. {stored}"
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
