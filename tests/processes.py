@@ -8,6 +8,8 @@ from pathlib import Path
 
 import keras
 
+from keras_attn_pipelines.compilation import fast_flags
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -21,7 +23,7 @@ def run_module(module, *arguments, backend="tensorflow", devices=1):
         "KERAS_BACKEND": backend,
         "JAX_PLATFORMS": "cpu",
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices} {fast_flags(backend)}",
     }
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

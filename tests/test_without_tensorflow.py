@@ -11,7 +11,7 @@ TENSORFLOW = "tensorflow,tensorflow_text"
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("backend", ["jax", "torch"])
+@pytest.mark.parametrize("backend", ["jax", pytest.param("torch", marks=pytest.mark.slow)])
 def test_all_but_graphs(backend, tmp_path):
     pytest.importorskip(backend)
     run_module("tests.missing", TENSORFLOW, "tests.without_tensorflow", tmp_path, backend=backend)

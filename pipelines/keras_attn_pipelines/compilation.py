@@ -17,12 +17,11 @@ from pathlib import Path
 from keras_attn.whole_file import digest_of, locked, whole_file
 from keras_attn_pipelines.data.user_cache import user_cache
 
-FAST = {
-    "tensorflow 2.21.": "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
-    "--xla_cpu_parallel_codegen_split_count=1"
-}
-"""XLA_FLAGS by the begin of a backend's version, since an unknown flag ends the process. With them
-a step is compiled in a third of the time, and is as fast."""
+FAST = "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
+FAST += "--xla_cpu_parallel_codegen_split_count=1"
+"""XLA_FLAGS with which a step is compiled in a third of the time, and is as fast."""
+KNOWN = ("tensorflow 2.21.", "jax 0.10.")
+"""Begins of versions that know these flags: others would end the process."""
 CACHES = {
     "tensorflow": ("TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="),
     "jax": ("JAX_COMPILATION_CACHE_DIR", ""),
@@ -53,8 +52,8 @@ def compiling() -> Iterator[None]:
         yield
         return
     variable, before = CACHES[backend]
-    flags = [value for begin, value in FAST.items() if version.startswith(begin)]
-    with _environment(dict(zip(["XLA_FLAGS"], flags))), contextlib.ExitStack() as stack:
+    flags = {"XLA_FLAGS": fast_flags(backend)}
+    with _environment(flags), contextlib.ExitStack() as stack:
         if variable not in os.environ and (folder := _folder(version)):
             with contextlib.suppress(OSError, ValueError):
                 stack.enter_context(locked(folder, wait=False))
@@ -64,10 +63,15 @@ def compiling() -> Iterator[None]:
         yield
 
 
+def fast_flags(backend: str) -> str:
+    """XLA_FLAGS with which the installed backend compiles quickly; empty where none are known."""
+    return FAST if _version(backend).startswith(KNOWN) else ""
+
+
 @contextlib.contextmanager
 def _environment(values):
-    """Context with environment variables that are not set outside."""
-    added = {name: value for name, value in values.items() if name not in os.environ}
+    """Context with environment variables, but for empty ones and those that are set outside."""
+    added = {name: value for name, value in values.items() if value and name not in os.environ}
     os.environ |= added
     try:
         yield

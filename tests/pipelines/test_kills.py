@@ -62,7 +62,14 @@ def ended_with(run):
     return weights, rows, kept, [name for name in names if not name.startswith(IGNORED)]
 
 
-@pytest.fixture(scope="module", params=TRAININGS.values(), ids=TRAININGS)
+FIRST, *OTHERS = TRAININGS.values()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[FIRST, *(pytest.param(values, marks=pytest.mark.slow) for values in OTHERS)],
+    ids=TRAININGS,
+)
 def recorded(request, tmp_path_factory):
     """Values, data, file events of a training and what it ended with."""
     folder = tmp_path_factory.mktemp("recorded")
