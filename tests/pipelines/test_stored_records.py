@@ -12,7 +12,7 @@ from keras_attn_pipelines.data import sequence_examples
 from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
-from keras_attn_pipelines.data.picture_batches import picture_batches
+from keras_attn_pipelines.data.read_pictures import read_pictures
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.data.readers.babi_reader import StoryQuestion
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
@@ -181,13 +181,12 @@ def test_pictures_in_shards_are_read_beside_those_in_files(tmp_path, monkeypatch
 
     by_row = f"shards é{shards.BY_ROW}train,5"
     monkeypatch.setattr(
-        "keras_attn_pipelines.data.picture_batches.stored_bytes", {by_row: b"12345"}.__getitem__
+        "keras_attn_pipelines.data.read_pictures.stored_bytes", {by_row: b"12345"}.__getitem__
     )
     odd = tmp_path / "a#b,3.png"
     odd.write_bytes(b"12")
-    (batch,) = list(
-        picture_batches(tf.data.Dataset.from_tensors([by_row, str(odd), ""]), Length(), 3)
-    )
+    paths = tf.data.Dataset.from_tensors([by_row, str(odd), ""])
+    (batch,) = paths.map(lambda paths: read_pictures(paths, Length()))
     assert batch.numpy()[:, 0, 0, 0].tolist() == [5, 2, 0]
 
 

@@ -12,7 +12,7 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn_pipelines.data.ahead import ahead
 from keras_attn_pipelines.data.epoch_plan import EpochPlan
 from keras_attn_pipelines.data.feature import Feature
-from keras_attn_pipelines.data.picture_batches import picture_batches
+from keras_attn_pipelines.data.read_pictures import BATCHES, read_pictures
 
 
 class Examples(Protocol):
@@ -80,17 +80,24 @@ class Batches:
         return EpochPlan(self.examples.buckets, self.sizes, seed)
 
     def _read(self, steps, plan):
-        rows = steps.map(plan.batch)
-        parts = [steps, tf.data.Dataset.zip(rows, steps).map(self._features)]
-        if self.paths is not None:
-            paths = rows.map(self._paths)
-            parts.append(picture_batches(paths, self.picture_format, self.sizes))
+        def named(step):
+            rows = plan.batch(step)
+            features = self._features(rows, step)
+            if self.paths is not None:
+                features[IMAGE] = self._paths(rows)
+            return features, step
 
-        def arranged(step, features, *pictures):
-            return self.arrange({**features, **dict(zip((IMAGE,), pictures))}, step)
+        def arranged(features, step):
+            if self.paths is not None:
+                pictures = read_pictures(features[IMAGE], self.picture_format)
+                features = {**features, IMAGE: pictures}
+            return self.arrange(features, step)
 
-        return ahead(tf.data.Dataset.zip(*parts).map(arranged))
+        at_once = None if self.paths is None else BATCHES
+        return ahead(steps.map(named).map(arranged, num_parallel_calls=at_once))
 
+    # Converted by AutoGraph, what NumPy does for each row would take ten times as long.
+    @tf.autograph.experimental.do_not_convert
     def _paths(self, rows):
         """Row numbers int32 (B,) to paths, string (B,); '' for padding."""
 
@@ -102,6 +109,7 @@ class Batches:
         paths.set_shape((None,))
         return paths
 
+    @tf.autograph.experimental.do_not_convert
     def _features(self, rows, step):
         """Row numbers int32 (B,) and the step, int64, to named features (B, …)."""
         declared = self.examples.features

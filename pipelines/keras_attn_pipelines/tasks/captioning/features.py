@@ -14,8 +14,8 @@ from keras_attn.training.teacher_forcing import teacher_forcing
 from keras_attn_pipelines.data.ahead import ahead
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.feature import Feature
-from keras_attn_pipelines.data.picture_batches import picture_batches
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+from keras_attn_pipelines.data.read_pictures import BATCHES, read_pictures
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
@@ -221,9 +221,10 @@ def contexts(
     count = -(-len(records) // size) * size
     if encoded is None:
         paths = [str(record.path) for record in records] + [""] * (count - len(records))
+        batches = tf.data.Dataset.from_tensor_slices(paths).batch(size, drop_remainder=True)
         return ahead(
-            picture_batches(
-                tf.data.Dataset.from_tensor_slices(paths).batch(size), picture_format, size
+            batches.map(
+                lambda paths: read_pictures(paths, picture_format), num_parallel_calls=BATCHES
             )
         )
 
