@@ -15,6 +15,7 @@ from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+from keras_attn_pipelines.data.read_pictures import read_pictures
 from keras_attn_pipelines.data.training_data import Records
 from keras_attn_pipelines.experiment import Setting
 from keras_attn_pipelines.recipes.scenes import RECIPE
@@ -24,6 +25,7 @@ from keras_attn_pipelines.tasks.captioning.features import (
     caption_batches,
     contexts,
 )
+from tests.images.encoded_pictures import KINDS, tiff, with_exif
 
 CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog sees a small dog"]
 
@@ -157,6 +159,19 @@ def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(reco
     assert files == 4
     np.testing.assert_array_equal(changed[4], reweighted[5])
     np.testing.assert_array_equal(np.delete(changed, 4, 0), np.delete(reweighted, 4, 0))
+
+
+def test_pictures_of_a_batch_are_those_decoded_alone(tmp_path, records):
+    paths = [record.path for record in records[:2]]
+    for kind in ("jpeg", "png alpha", "jpeg cmyk", "gif", "webp"):
+        paths.append(tmp_path / kind)
+        paths[-1].write_bytes(KINDS[kind])
+    paths.append(tmp_path / "turned")
+    paths[-1].write_bytes(with_exif(KINDS["jpeg"], tiff(6)))
+    names = tf.data.Dataset.from_tensors([*map(str, paths), ""])
+    (batch,) = names.map(lambda names: read_pictures(names, FORMAT))
+    alone = [FORMAT.decode(path.read_bytes()) for path in paths]
+    np.testing.assert_array_equal(batch, [*alone, np.zeros((5, 7, 3))])
 
 
 def test_unreadable_picture_is_named(records, tmp_path):

@@ -12,8 +12,8 @@ from keras_attn_pipelines.data import sequence_examples
 from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
-from keras_attn_pipelines.data.read_pictures import read_pictures
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+from keras_attn_pipelines.data.read_pictures import read_pictures
 from keras_attn_pipelines.data.readers.babi_reader import StoryQuestion
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
 from keras_attn_pipelines.data.selected import RowSequence, selected
