@@ -20,8 +20,8 @@ BATCHES = 2
 def read_pictures(paths, picture_format: PictureFormat):
     """A batch of pictures, for the map of a data set.
 
-    As many at a time as there are cores. A call of the map for each picture would wake a thread
-    for each, which takes a tenth of the time to decode it.
+    As many at a time as there are cores. A call of the map for each picture would wake threads
+    for each, which takes a tenth of the time of decoding it.
 
     Args:
         paths: string (B,), '' for padding: paths of files, or of pictures in shards.
