@@ -96,7 +96,7 @@ class Batches:
         at_once = None if self.paths is None else BATCHES
         return ahead(steps.map(named).map(arranged, num_parallel_calls=at_once))
 
-    # Converted by AutoGraph, what NumPy does for each row would take ten times as long.
+    # Converted by AutoGraph, what NumPy does for each row would take several times as long.
     @tf.autograph.experimental.do_not_convert
     def _paths(self, rows):
         """Row numbers int32 (B,) to paths, string (B,); '' for padding."""

@@ -10,8 +10,6 @@ from keras_attn_pipelines.data.shards.shards import BY_ROW, stored_bytes
 
 NUMBERED = f".*{re.escape(BY_ROW)}.*,[0-9]+"
 """Paths of pictures in shards."""
-
-
 BATCHES = 2
 """Batches to read at a time: while the last pictures of one are decoded, the next is begun."""
 
