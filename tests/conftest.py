@@ -8,8 +8,11 @@ from keras_attn_pipelines.compilation import fast_flags
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tiny programs run once: optimizing their machine code takes longer than running it.
-UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-os.environ.setdefault("XLA_FLAGS", f"{fast_flags('tensorflow')} {UNOPTIMIZED}")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    f"{fast_flags('tensorflow')} --xla_backend_optimization_level=0 "
+    "--xla_llvm_disable_expensive_passes=true",
+)
 
 import keras
 import pytest
