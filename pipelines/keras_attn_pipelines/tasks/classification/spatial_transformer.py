@@ -238,9 +238,11 @@ class DigitSpatialTransformer:
         """The CNN behind the transformers."""
         import keras
 
+        from keras_attn_pipelines.tasks.classification.gray_convolution import Conv2D
+
         return keras.Sequential(
             [
-                keras.layers.Conv2D(self.filters, 9, activation="relu"),
+                Conv2D(self.filters, 9, activation="relu"),
                 keras.layers.MaxPooling2D(2),
                 keras.layers.Conv2D(self.filters, 7, activation="relu"),
                 keras.layers.MaxPooling2D(2),

@@ -1,0 +1,24 @@
+"""A convolution of gray pictures with a fast gradient to the pictures."""
+
+import keras
+from keras import ops
+
+
+class Conv2D(keras.layers.Conv2D):
+    """`keras.layers.Conv2D`, with its name in saved weights, for pictures of one channel.
+
+    oneDNN computes the gradient to a single channel as if there were 16. Here the columns that the
+    kernel covers become channels, so that it has something to compute for most of them.
+
+    Args:
+        filters, kernel_size, activation: as of `keras.layers.Conv2D`; strides are 1, and there is
+            no padding.
+    """
+
+    def convolution_op(self, inputs, kernel):
+        """(B, H, W, 1) and (h, w, 1, filters) to (B, H − h + 1, W − w + 1, filters)."""
+        height, width, _, filters = kernel.shape
+        columns = inputs.shape[2] - width + 1
+        shifted = [inputs[:, :, start : start + columns] for start in range(width)]
+        kernel = ops.reshape(kernel, (height, 1, width, filters))
+        return ops.conv(ops.concatenate(shifted, axis=-1), kernel, data_format=self.data_format)

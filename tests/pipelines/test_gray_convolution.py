@@ -1,0 +1,27 @@
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn_pipelines.tasks.classification.gray_convolution import Conv2D
+
+
+def answers(layer, pictures):
+    """What a layer makes of pictures, and gradients to them and to its weights."""
+    with tf.GradientTape() as tape:
+        tape.watch(pictures)
+        features = layer(pictures)
+        loss = tf.reduce_sum(features**2)
+    return [features, *tape.gradient(loss, [pictures, layer.kernel.value, layer.bias.value])]
+
+
+def test_it_computes_what_keras_does_and_reads_its_weights(tmp_path):
+    networks = [
+        keras.Sequential([keras.Input((13, 11, 1)), kind(7, (5, 3), activation="relu")])
+        for kind in (keras.layers.Conv2D, Conv2D)
+    ]
+    networks[0].save_weights(tmp_path / "of.weights.h5")
+    networks[1].load_weights(tmp_path / "of.weights.h5")
+    pictures = tf.constant(np.random.default_rng(2).normal(size=(2, 13, 11, 1)), tf.float32)
+    expected, ours = (answers(network.layers[0], pictures) for network in networks)
+    for one, other in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
