@@ -1,12 +1,13 @@
 """How the rate of a Transformer's decoding falls with the length of its answers.
 
 Run as `python -m benchmarks.length_speed --peer-python PYTHON…`, as `transformer_speed`, whose
-contenders and works of decoding these are, for answers of 16 to 1,024 tokens to 20 source tokens.
-A table for each work has target tokens a second by length, medians over the turns, and in brackets
-the median over the turns of the contender's rate by keras-attn's. PICTURE shows the same.
+contenders and works of decoding these are, for answers of 16 to 1,024 tokens to 20 source tokens;
+`--task shortest=512 longest=512 batch=4 units=256` takes other lengths, batches and widths. A table
+for each work has target tokens a second by length, medians over the turns, and in brackets the
+median over the turns of the contender's rate by keras-attn's. PICTURE shows the same.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,33 @@ from benchmarks.transformer_speed import DECODE, contenders
 from benchmarks.translation_task import DECODING, Task
 from keras_attn.whole_file import made_folder
 
-LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
 PICTURE = "length_speed.png"
 """Written into the working directory."""
 
 
-def compare(task, options, folder, lengths=LENGTHS) -> str:
+@dataclass(frozen=True)
+class LengthTask(Task):
+    """The sizes of `Task`, but for `target`.
+
+    Attributes:
+        shortest, longest: int. Tokens of answers; the lengths between are twice the one before.
+    """
+
+    shortest: int = 16
+    longest: int = 1024
+
+    @property
+    def lengths(self) -> list[int]:
+        """Of answers."""
+        doublings = int(np.log2(self.longest / self.shortest))
+        return [self.shortest * 2**power for power in range(doublings + 1)]
+
+
+def compare(task: LengthTask, options, folder) -> str:
     """A table for each work; weights are written to the folder, and PICTURE."""
-    weights, rates = str(Path(folder) / "weights.npz"), {}
+    weights, rates, lengths = str(Path(folder) / "weights.npz"), {}, task.lengths
     np.savez(weights, **task.weights())
+    task = Task(**{field.name: getattr(task, field.name) for field in fields(Task)})
     for length in lengths:
         place = made_folder(Path(folder) / str(length))
         chosen = contenders(place, weights)
@@ -65,4 +84,4 @@ def draw(rates, lengths):
 
 
 if __name__ == "__main__":
-    race_command(__doc__, Task, compare, repeats=3, works=DECODING)
+    race_command(__doc__, LengthTask, compare, repeats=3, works=DECODING)

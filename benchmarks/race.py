@@ -216,13 +216,18 @@ def race_command(
     parser.add_argument("--leave-out", metavar="NAME", nargs="+", default=[], help="contenders")
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
+    parser.add_argument(
+        "--task", metavar="FIELD=NUMBER", nargs="+", default=[], help="other sizes, such as batch=4"
+    )
     if works:
         parser.add_argument("--works", nargs="+", choices=works, default=works)
     given = parser.parse_args()
     pythons = (*given.peer_python, sys.executable)
     chosen = given.works if works else None
     options = Options(given.repeats, pythons, given.leave_out, given.processor_time, chosen)
+    pairs = (text.partition("=") for text in given.task)
+    sizes = {name: int(number) for name, _, number in pairs}
     with tempfile.TemporaryDirectory() as folder:
-        text = compare(kind(cores=given.threads), options, folder)
+        text = compare(kind(cores=given.threads, **sizes), options, folder)
     clock = "processor time" if given.processor_time else "the clock's time"
     print(f"{given.threads} threads, {given.repeats} turns, {clock}\n\n{text}")

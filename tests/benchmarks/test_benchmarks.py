@@ -2,8 +2,9 @@
 
 import importlib.util
 import json
+import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import tensorflow as tf
 from benchmarks import (
     babi_tasks,
     costs,
+    costs_by_records,
     distorted_digits,
     facts_to_sentences,
     hub_captioner_speed,
@@ -306,6 +308,14 @@ def test_weights_of_the_translation_task_are_the_models():
 
 
 @pytest.mark.slow
+def test_costs_by_records(tmp_path):
+    rows = cells(costs_by_records.compare(tmp_path, (600,), (1, 2)))
+    assert [row[:2] for row in rows] == [["600", "1"], ["600", "2"]]
+    with pytest.raises(subprocess.CalledProcessError):
+        costs_by_records.run(tmp_path, 2, "train", "nothing")
+
+
+@pytest.mark.slow
 def test_costs():
     system = costs.System(transformer_speed.measured, lambda cores: TASK, (TRAIN, GREEDY), "tokens")
     options = Options(1)
@@ -345,8 +355,9 @@ def test_transformer_speed(tmp_path):
 def test_length_speed(tmp_path):
     left_out = ("keras-attn, XLA", "keras-attn, bfloat16", "transformers on torch, bfloat16")
     options = Options(1, left_out=left_out, works=["greedy"])
-    head, _, *rows = length_speed.compare(TASK, options, tmp_path, (5, 7)).splitlines()[2:]
-    assert head.split(" | ")[1:] == ["5", "7 |"] and rows[0].startswith("| keras-attn |")
+    task = length_speed.LengthTask(**asdict(TASK), shortest=5, longest=10)
+    head, _, *rows = length_speed.compare(task, options, tmp_path).splitlines()[2:]
+    assert head.split(" | ")[1:] == ["5", "10 |"] and rows[0].startswith("| keras-attn |")
     assert all(float(cell) > 0 for cell in rows[0].split(" | ")[1:-1])
 
 
