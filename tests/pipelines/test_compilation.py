@@ -84,11 +84,20 @@ def test_what_the_user_has_set_is_left_as_it_is(processor, monkeypatch, backend)
 
 
 @pytest.mark.parametrize(
-    ("backend", "variables"),
-    [("jax", {"JAX_COMPILATION_CACHE_DIR"}), ("torch", set()), ("openvino", set())],
+    ("version", "variables"),
+    [
+        ("jax 0.10.2", {"JAX_COMPILATION_CACHE_DIR", "XLA_FLAGS"}),
+        ("jax 0.7.0", {"JAX_COMPILATION_CACHE_DIR"}),
+        ("tensorflow 2.21.0", {"TF_XLA_FLAGS", "XLA_FLAGS"}),
+        ("tensorflow 2.22.0", {"TF_XLA_FLAGS"}),
+        ("torch 2.13.0", set()),
+        ("openvino 2026.1", set()),
+        ("", set()),
+    ],
 )
-def test_each_backend_has_its_own_variables(processor, monkeypatch, backend, variables):
-    monkeypatch.setenv("KERAS_BACKEND", backend)
+def test_each_version_has_variables_that_it_knows(processor, monkeypatch, version, variables):
+    monkeypatch.setattr(compilation, "_version", lambda backend: version)
+    monkeypatch.setenv("KERAS_BACKEND", version.partition(" ")[0] or "jax")
     with compiling():
         assert set(VARIABLES) & set(os.environ) == variables
 
