@@ -126,6 +126,7 @@ def _measured(name):
         out.mkdir()
         workers = Workers(strategy_named("one"))
         fitting = Fitting(prepared, Run(out), built.model, stage, 1e9, workers, 0)
+        fitting.restore()
         clock = _clock(min(STEPS, prepared.data.steps))
         fitting.progress = [clock]
         with contextlib.suppress(EnoughSteps):
