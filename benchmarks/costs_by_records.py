@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from benchmarks.timing import printed, table
@@ -71,17 +72,22 @@ def run(out: Path, count: int, *arguments) -> tuple[float, float]:
         subprocess.CalledProcessError: one failed.
     """
     seconds, peak = 0.0, 0.0
-    processes = workers.start("keras_attn_pipelines", *[arguments] * count, folder=out / "printed")
-    for process in processes:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds += usage.ru_utime + usage.ru_stime
-        peak = max(peak, usage.ru_maxrss / 1024)
-        if process.returncode:
-            for other in processes:
-                other.kill()
-                other.wait()
-            raise subprocess.CalledProcessError(process.returncode, process.args)
+    running = workers.start("keras_attn_pipelines", *[arguments] * count, folder=out / "printed")
+    while running:
+        for process in list(running):
+            number, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if not number:
+                continue
+            running.remove(process)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            seconds += usage.ru_utime + usage.ru_stime
+            peak = max(peak, usage.ru_maxrss / 1024)
+            if process.returncode:
+                for other in running:
+                    other.kill()
+                    other.wait()
+                raise subprocess.CalledProcessError(process.returncode, process.args)
+        time.sleep(0.1)
     return seconds, peak
 
 
@@ -122,7 +128,9 @@ def compare(out, counts=COUNTS, together=(1,)) -> str:
                 preparing, training, peak = measured(out, count, number)
                 least = least or peak
                 each = training / count * 10_000
-                cells = (f"{value:.0f}" for value in (preparing, training, each, peak))
+                cells = (
+                    f"{value:.0f}" if value else "" for value in (preparing, training, each, peak)
+                )
                 yield [f"{count:,}", number, *cells, f"{peak / least:.2f}"]
 
     return table(HEAD, list(printed(rows())))

@@ -33,11 +33,20 @@ class LengthTask(Task):
     shortest: int = 16
     longest: int = 1024
 
+    def __post_init__(self):
+        if self.shortest < 1 or self.lengths[-1:] != [self.longest]:
+            raise ValueError(
+                "Expected longest as the double, the fourfold and so on of shortest. "
+                f"Received: shortest={self.shortest}, longest={self.longest}"
+            )
+
     @property
     def lengths(self) -> list[int]:
         """Of answers."""
-        doublings = int(np.log2(self.longest / self.shortest))
-        return [self.shortest * 2**power for power in range(doublings + 1)]
+        lengths = [self.shortest]
+        while 0 < 2 * lengths[-1] <= self.longest:
+            lengths.append(2 * lengths[-1])
+        return lengths
 
 
 def compare(task: LengthTask, options, folder) -> str:

@@ -93,7 +93,9 @@ def works_of(
     if training:
         return {TRAIN: trainer(model, task)}
     functions = decoders(model, task, compiled)
-    with EightBitProducts(model, products).computed():
+    inputs = [tf.TensorSpec((None, None), tf.int32)]
+    probed = {beams: (each, inputs) for beams, each in decoders(model, task).items()}
+    with EightBitProducts(model, probed, products).apply():
         for function in functions.values():
             function.get_concrete_function()
     return decoding(functions, task)

@@ -226,8 +226,11 @@ def race_command(
     chosen = given.works if works else None
     options = Options(given.repeats, pythons, given.leave_out, given.processor_time, chosen)
     pairs = (text.partition("=") for text in given.task)
-    sizes = {name: int(number) for name, _, number in pairs}
+    try:
+        task = kind(cores=given.threads, **{name: int(number) for name, _, number in pairs})
+    except (TypeError, ValueError) as error:
+        parser.error(f"argument --task: {error}")
     with tempfile.TemporaryDirectory() as folder:
-        text = compare(kind(cores=given.threads, **sizes), options, folder)
+        text = compare(task, options, folder)
     clock = "processor time" if given.processor_time else "the clock's time"
     print(f"{given.threads} threads, {given.repeats} turns, {clock}\n\n{text}")

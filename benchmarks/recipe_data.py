@@ -102,7 +102,7 @@ def _digits(folder):
 
 def _facts(folder):
     def record(words, random):
-        names = random.permutation([*{*words[:8], "Ada", "Bob"}])
+        names = random.permutation([*dict.fromkeys([*words[:8], "Ada", "Bob"])])
         facts = [[names[0], "knows", name] for name in names[1:]]
         said = {"text": " ".join([*names, *words[8:40]]), "order": list(range(len(facts)))}
         return json.dumps({"triples": facts, "texts": [said]})

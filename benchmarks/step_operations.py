@@ -47,11 +47,16 @@ def counted(step: Callable[[], object]) -> Counter[Product]:
     """The products of a function, how often each is done.
 
     Functions of TensorFlow inside it run eagerly, so each round of a loop counts.
+
+    Raises:
+        ValueError: an `Einsum`, whose products are not counted.
     """
     products = Counter[Product]()
 
     def count(name, inputs, attributes, outputs, op_name=None, graph=None):
         name = name.decode() if isinstance(name, bytes) else name
+        if name == "Einsum":
+            raise ValueError("Expected products that are counted. Received: Einsum")
         if name in _MULTIPLICATIONS:
             [output] = outputs
             described = tuple(map(_described, inputs))

@@ -23,6 +23,7 @@ And of the steps that met their shape before:
 
 import argparse
 import contextlib
+import math
 import os
 import tempfile
 import time
@@ -52,8 +53,8 @@ HEAD = (
     "GFLOP/s",
     "of matmul",
 )
-SQUARES = 5
-"""Products of the largest matrices, whose median is the machine's rate."""
+SQUARES, TURNS = 5, 3
+"""Products of the largest matrices in a turn, and turns, whose median is the machine's rate."""
 
 STEPS = 100
 """At most so many steps are trained, enough to meet each shape."""
@@ -177,8 +178,8 @@ def _seconds(times, clock, batches, stage, uses_xla):
     seconds, shapes = np.array(clock.seconds), list(map(_shapes, batches))
     first = {shape: shapes.index(shape) for shape in shapes}
     places, met = list(first.values()), np.ones(len(seconds), bool)
-    met[places] = len(places) == len(seconds)
-    step = float(np.median(seconds[met]))
+    met[places] = False
+    step = float(np.median(seconds[met])) if met.any() else math.nan
     multiplied = {
         shape: operations(counted(partial(stage.train_step, batches[place])))
         for shape, place in first.items()
@@ -192,8 +193,8 @@ def _seconds(times, clock, batches, stage, uses_xla):
         first=float(seconds[0]),
         others=float(sum(seconds[place] - step for place in places[1:])),
         step=step,
-        multiplied=float(np.mean(done)),
-        rate=float(np.sum(done) / np.sum(seconds[met])),
+        multiplied=float(np.mean(done)) if met.any() else math.nan,
+        rate=float(np.sum(done) / np.sum(seconds[met])) if met.any() else math.nan,
         best=_best_rate(),
         uses_xla=uses_xla,
     )
@@ -206,10 +207,10 @@ def _best_rate():
 
     def seconds():
         begin = time.process_time()
-        product.run()
+        product.run(SQUARES)
         return time.process_time() - begin
 
-    return product.operations / np.median([seconds() for _ in range(SQUARES)])
+    return SQUARES * product.operations / np.median([seconds() for _ in range(TURNS)])
 
 
 def compare(names) -> str:
@@ -229,6 +230,7 @@ def _row(name):
         f"{seconds.rate / 1e9:.1f}",
         f"{seconds.rate / seconds.best:.0%}",
     ]
+    steps = ["" if math.isnan(seconds.step) else cell for cell in steps]
     return [name, seconds.shapes, *cells, *ends, *steps]
 
 

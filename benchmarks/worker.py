@@ -4,8 +4,7 @@ It needs Python alone, so that a peer's process can import it wherever the peer 
 first line of standard input is a JSON object, its settings; each further line is the name of a
 work, which is answered with one line of JSON: the seconds of processor time that it took, of all
 threads and of the processes that it waited for, and what it returned. Whatever else is printed goes
-to standard error. TensorFlow computes with oneDNN on every processor, as under `keras-attn`, unless
-the environment says otherwise.
+to standard error.
 """
 
 import json
@@ -71,7 +70,6 @@ class Worker:
                 stderr=errors,
                 text=True,
                 cwd=ROOT,
-                env={"TF_ENABLE_ONEDNN_OPTS": "1", **os.environ},
             )
         self.works = self._ask(json.dumps(settings))
 

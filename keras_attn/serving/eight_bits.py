@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +27,16 @@ MULTIPLYING = (Projections, ScaledEmbedding)
 """Layers whose products can be in 8 bits."""
 
 
-def check_products(products: str, model: Any) -> None:
-    """Raises ValueError for unknown products, or those that a model cannot have."""
+def check_products(products: str, model: Any, jit: bool = False) -> None:
+    """Raises ValueError for unknown products, or those that a model, or XLA, cannot have."""
     if products not in PRODUCTS:
         raise ValueError(f"Expected products of {PRODUCTS}. Received: {products!r}")
     if products == FLOAT32:
         return
+    if jit:
+        raise ValueError(
+            f"Expected products='float32' with jit=True. Received: products={products!r}"
+        )
     if precision_of(model) != FLOAT32:
         raise ValueError(
             f"Expected products='float32' with precision {precision_of(model)!r}. "
@@ -43,6 +47,11 @@ def check_products(products: str, model: Any) -> None:
             "Expected a model with multi-head attention, feed-forward nets or tied embeddings "
             f"for products={products!r}. Received: {model.name}"
         )
+    for layer, matrices in works_of(model):
+        if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
+            raise ValueError(
+                f"Expected finite weights for products='int8'. Received: others in {layer.path}"
+            )
 
 
 class EightBits(Factor):
@@ -69,6 +78,11 @@ class EightBits(Factor):
         with tf.init_scope():
             scales = tf.Variable((scale / LARGEST_INPUT).astype(FLOAT32), name="scale")
             return tf.Variable(whole, name="whole"), scales
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was multiplied."""
+        return "stored" in vars(self)
 
     def multiply(self, rows):
         """float32 (R, D) to float32 (R, E)."""
@@ -153,12 +167,46 @@ def works_of(model) -> list[Work]:
     return works
 
 
+Signatures = Mapping[Any, tuple[Callable, Any]]
+"""By name, a function and the `tf.TensorSpec`s of its inputs, as a service's `signatures()`."""
+
+
+def used_works(model: Any, signatures: Signatures) -> list[Work]:
+    """The works of a model with the matrices that functions multiply with."""
+    every = [
+        (layer, {name: EightBits(matrix) for name, matrix in matrices.items()})
+        for layer, matrices in works_of(model)
+    ]
+    with multiplying(every):
+        for function, inputs in signatures.values():
+            tf.function(function, inputs, autograph=False).get_concrete_function()
+    return [
+        Work(layer, {name: each.matrix for name, each in factors.items() if each.is_used})
+        for layer, factors in every
+        if any(each.is_used for each in factors.values())
+    ]
+
+
+@contextlib.contextmanager
+def multiplying(chosen: Sequence[tuple[Any, dict[str, EightBits]]]) -> Iterator[None]:
+    """Context in which layers multiply by factors, given by name for each."""
+    with contextlib.ExitStack() as stack:
+        for layer, factors in chosen:
+            given = factors if "factor" in factors else {"factors": factors}
+            for name, value in given.items():
+                object.__setattr__(layer, name, value)
+                stack.callback(object.__delattr__, layer, name)
+        yield
+
+
 class EightBitProducts:
-    """The products of a model that are computed in 8 bits while its signatures are traced.
+    """The products of a model that are computed in 8 bits while its functions are traced.
 
     Args:
         model: that computes in float32.
+        signatures: the functions, which are traced once before, for the matrices that they use.
         products: "float32", none; or "int8", those of layers where it is faster on this machine.
+        jit: whether XLA compiles some.
 
     Attributes:
         kind: "int8" if any layer computes in 8 bits, else "float32".
@@ -169,14 +217,12 @@ class EightBitProducts:
             products in 8 bits.
     """
 
-    def __init__(self, model, products: str):
-        check_products(products, model)
-        works = works_of(model) if products == INT8 else []
-        for layer, matrices in works:
-            if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
-                raise ValueError(
-                    f"Expected finite weights for products='int8'. Received: others in {layer.path}"
-                )
+    def __init__(self, model: Any, signatures: Signatures, products: str, jit: bool = False):
+        check_products(products, model, jit)
+        works = []
+        if products == INT8:
+            _check_available()
+            works = used_works(model, signatures)
         faster = faster_shapes(works)
         self._chosen = [
             (work.layer, {name: EightBits(matrix) for name, matrix in work.matrices.items()})
@@ -185,38 +231,33 @@ class EightBitProducts:
         ]
         self.kind = INT8 if self._chosen else FLOAT32
 
-    @contextlib.contextmanager
-    def computed(self) -> Iterator[None]:
+    def apply(self) -> contextlib.AbstractContextManager[None]:
         """Context in which the chosen layers multiply in 8 bits."""
-        with contextlib.ExitStack() as stack:
-            for layer, factors in self._chosen:
-                given = factors if "factor" in factors else {"factors": factors}
-                for name, value in given.items():
-                    object.__setattr__(layer, name, value)
-                    stack.callback(object.__delattr__, layer, name)
-            yield
+        return multiplying(self._chosen)
 
     def variables(self) -> "list[tf.Variable]":
         """What the traced products have read."""
         every = [factor for _, factors in self._chosen for factor in factors.values()]
-        return [part for factor in every if "stored" in vars(factor) for part in factor.stored]
+        return [part for factor in every if factor.is_used for part in factor.stored]
 
 
 def faster_shapes(works: Sequence[Work]) -> set[tuple[int, int]]:
     """Shapes whose products take less time in 8 bits than in float32, for 1 and for 32 rows.
 
-    Measured on as many matrices as the model has, so that caches hold no more than they will; in
-    turns, in processor time.
-
-    Raises:
-        ValueError: a TensorFlow without products in 8 bits.
+    Measured on as many matrices as a model multiplies with, so that caches hold no more than
+    they will; in turns, in processor time.
     """
     by_shape: dict[tuple[int, int], list[np.ndarray]] = {}
     for work in works:
         for matrix in work.matrices.values():
             by_shape.setdefault(matrix.shape, []).append(matrix)
+    return {shape for shape, matrices in by_shape.items() if min(_gains(matrices)) > 1}
+
+
+def _check_available():
+    """Raises ValueError for a TensorFlow without products in 8 bits."""
     try:
-        return {shape for shape, matrices in by_shape.items() if min(_gains(matrices)) > 1}
+        products_of([EightBits(np.eye(2, dtype=FLOAT32))])(tf.ones((1, 2)))
     except (tf.errors.NotFoundError, tf.errors.InvalidArgumentError) as error:
         raise ValueError(
             "Expected a TensorFlow with oneDNN's products for products='int8'. "

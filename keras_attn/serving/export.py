@@ -59,7 +59,7 @@ def export_service(
     card: str,
     notes: Mapping[str, Any] | None = None,
     storage: str = "float32",
-    products: EightBitProducts | None = None,
+    products: str = "float32",
 ) -> Path:
     """Exports a service as the next version of a model.
 
@@ -78,7 +78,8 @@ def export_service(
         storage: of the weights: "float32"; "float16", half the size; or "int8", a quarter, with a
             scale for each row or column of a matrix. Smaller ones are restored in float32 when the
             model is loaded.
-        products: those of the service's model that are computed in 8 bits; None: none.
+        products: of matrices: "float32"; or "int8", in layers where that is faster on this
+            machine, see `EightBitProducts`.
 
     Returns:
         path of the new version.
@@ -86,16 +87,17 @@ def export_service(
     Raises:
         ValueError: `folder` is a file or contains anything but versions of a model; ops that TF
             Serving cannot run; a view of outputs that its signature does not have; notes that JSON
-            cannot hold or whose keys have another meaning; or weights outside the range of the
-            storage.
+            cannot hold or whose keys have another meaning; weights outside the range of the
+            storage; or products that the model, or XLA, cannot have.
         OSError: the version cannot be written; a partial version is removed.
     """
     check_model_folder(folder)
     _check_notes(notes or {})
+    jit = getattr(service, JIT, False)
+    eight_bits = EightBitProducts(service.model, service.signatures(), products, jit)
     is_new = not Path(folder).exists()
     folder = made_folder(folder)
     try:
-        eight_bits = products or EightBitProducts(service.model, "float32")
         version = _write_version(service, folder, card, notes or {}, storage, eight_bits)
     except (OSError, tf.errors.OpError) as error:
         reason = _reason(error)
@@ -212,7 +214,7 @@ def _write_graph(service, folder, storage, products):
 
     def traced(function, inputs):
         def signature(*arguments):
-            with stored.read(), products.computed():
+            with stored.read(), products.apply():
                 return function(*arguments)
 
         return tf.function(signature, inputs, autograph=False).get_concrete_function()

@@ -352,7 +352,7 @@ class GenerationService(Service):
             steps = longest - len(prompt)
             if self.jit:
                 check_compilable(context)
-                result = alone_by_xla(search, context, steps, most_of)
+                result = alone_by_xla(search, context, steps, most_of, len(prompt))
             else:
                 result = search(context, steps)
             if prefix is None or not with_weights:

@@ -5,38 +5,35 @@ from typing import Any
 
 from keras_attn.contracts import SOURCE, DecodeResult
 from keras_attn.lazy_tensorflow import tf
-from keras_attn.serving.eight_bits import FLOAT32
 
 BUCKET = 16
 """Sources are padded to multiples of so many pieces: XLA compiles for each length."""
 
 
-def compile_searches(service: Any, products: str = "float32") -> None:
+def compile_searches(service: Any) -> None:
     """Lets XLA compile the searches of a service, which is to be exported, for single requests.
 
     One request is answered, so that what XLA cannot compile is known before the export.
 
     Args:
         service: `GenerationService` of pictures, or from one text to another.
-        products: as of `EightBitProducts`.
 
     Raises:
-        ValueError: another service, a model that XLA cannot compile, or products in 8 bits, which
-            XLA does not have.
+        ValueError: another service, or a model that XLA cannot compile.
     """
     if not hasattr(service, "jit"):
         raise ValueError(
             f"Expected a model that decodes answers for jit=True. Received: {service.model.name}"
         )
-    if products != FLOAT32:
-        raise ValueError(
-            f"Expected products='float32' with jit=True. Received: products={products!r}"
-        )
     service.jit = True
     request = service.requests(1)["serving_default"]
     try:
         tf.function(service.answer, autograph=False)(*map(tf.constant, request.values()))
+    except ValueError:
+        service.jit = False
+        raise
     except (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError) as error:
+        service.jit = False
         reason = error.message.splitlines()[0]
         raise ValueError(
             f"Expected a model that XLA can compile for jit=True. Received: {reason}"
@@ -67,6 +64,7 @@ def alone_by_xla(
     context: Mapping[str, Any],
     steps: Any,
     most_of: Callable[[Any], Any],
+    prefixed: int = 0,
 ) -> DecodeResult:
     """A search, compiled by XLA if there is one request; of more, a graph is as fast.
 
@@ -76,6 +74,7 @@ def alone_by_xla(
         steps: int or int32 scalar. Maximum tokens of these requests.
         most_of: function of the number of a source's pieces, int32 (B,), to the maximum tokens of
             answers to such sources.
+        prefixed: tokens that answers have before those that are searched.
     """
     rows = tf.shape(tf.nest.flatten(context)[0])[0]
     names: list[str] = []
@@ -89,7 +88,7 @@ def alone_by_xla(
 
     def alone():
         padded = {key: _padded(value) if key == SOURCE else value for key, value in context.items()}
-        return present(_cut(compiled(padded), context, steps))
+        return present(_cut(compiled(padded), context, prefixed + steps))
 
     def present(result):
         kept = {key: value for key, value in result._asdict().items() if value is not None}
@@ -105,12 +104,12 @@ def _padded(tokens):
     return tf.pad(tokens, [[0, 0], [0, -tf.shape(tokens)[1] % BUCKET]])
 
 
-def _cut(result, context, steps):
-    """A result without what was padded."""
+def _cut(result, context, length):
+    """A result of so many tokens, without what was padded."""
     weights = result.weights
     if weights is not None:
-        weights = weights[:, :, :steps]
+        weights = weights[:, :, :length]
         if SOURCE in context:
             weights = weights[..., : tf.shape(context[SOURCE])[1]]
-    tokens, scores = result.tokens[..., :steps], result.token_scores[..., :steps]
+    tokens, scores = result.tokens[..., :length], result.token_scores[..., :length]
     return result._replace(tokens=tokens, token_scores=scores, weights=weights)

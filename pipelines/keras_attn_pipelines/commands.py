@@ -344,6 +344,7 @@ class Export:
     products: str = option(
         "how matrices are multiplied: float32, or int8 where that is faster on this machine",
         default="float32",
+        choices=("float32", "int8"),
     )
     jit: bool = option("compile searches of single requests with XLA", default=False)
     max_pixels: int | None = option(PIXELS_TEXT, default=None)
@@ -382,9 +383,9 @@ class Export:
             check_model_folder(self.folder)
             check_storage(self.storage, self.precision)
             service = run.service(self.beam_width, self.n_best, **shared)
-            check_products(self.products, service.model)
+            check_products(self.products, service.model, self.jit)
             if self.jit:
-                compile_searches(service, self.products)
+                compile_searches(service)
             measured = [evaluate(run, data, self.split, self.beam_width, **shared, reuse=True)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
         card |= {"products": self.products, "jit": self.jit}

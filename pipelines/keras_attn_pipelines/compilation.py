@@ -21,17 +21,17 @@ FAST = "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false "
 FAST += "--xla_cpu_parallel_codegen_split_count=1"
 """XLA_FLAGS with which a step is compiled in a third of the time, and is as fast."""
 KNOWN = ("tensorflow 2.21.", "jax 0.10.")
-"""Begins of versions that know these flags: others would end the process."""
+"""Prefixes of versions that know these flags: others would end the process."""
 CACHES = {
     "tensorflow": ("TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="),
     "jax": ("JAX_COMPILATION_CACHE_DIR", ""),
 }
-"""By backend, the environment variable that says where compiled steps are, and how it begins."""
+"""By backend, the environment variable that says where compiled steps are, and its prefix."""
 MOST_BYTES = 256 * 2**20
 """Of compiled steps that are kept; the oldest go first."""
 ENTRIES, DIGEST = ("xla_compile_cache__*.pb", "*-cache"), ".sha256"
 PROCESSOR = ("model name", "flags", "Features")
-"""Begins of lines of /proc/cpuinfo that say what a processor can do."""
+"""Prefixes of lines of /proc/cpuinfo that say what a processor can do."""
 SHARED = stat.S_IWGRP | stat.S_IWOTH
 DEVICES = ("nvidia[0-9]*", "kfd", "accel[0-9]*")
 """Files in /dev of GPUs and TPUs."""
@@ -46,9 +46,9 @@ def compiling() -> Iterator[None]:
     can write. Incomplete and damaged ones are removed first, for TensorFlow would not train. Of
     several trainings at a time, one keeps its steps.
     """
-    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
-    version = _version(backend)
-    if backend not in CACHES or backend in sys.modules or not version or _has_accelerator():
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    version = _version(backend) if backend in CACHES else ""
+    if backend in sys.modules or not version or _has_accelerator():
         yield
         return
     variable, before = CACHES[backend]

@@ -97,7 +97,7 @@ def test_what_the_user_has_set_is_left_as_it_is(processor, monkeypatch, backend)
 )
 def test_each_version_has_variables_that_it_knows(processor, monkeypatch, version, variables):
     monkeypatch.setattr(compilation, "_version", lambda backend: version)
-    monkeypatch.setenv("KERAS_BACKEND", version.partition(" ")[0] or "jax")
+    monkeypatch.setenv("KERAS_BACKEND", version.partition(" ")[0])
     with compiling():
         assert set(VARIABLES) & set(os.environ) == variables
 

@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from keras_attn_pipelines.tasks.classification.gray_convolution import Conv2D
@@ -25,3 +26,8 @@ def test_it_computes_what_keras_does_and_reads_its_weights(tmp_path):
     expected, ours = (answers(network.layers[0], pictures) for network in networks)
     for one, other in zip(ours, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_pictures_in_color_are_refused():
+    with pytest.raises(ValueError, match=r"one channel. Received: shape=\(None, 13, 11, 3\)"):
+        Conv2D(7, 3).build((None, 13, 11, 3))

@@ -7,11 +7,10 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.decoding import Greedy
-from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.saved.loading import load
 from keras_attn.serving import eight_bits
 from keras_attn.serving.declared import read_metadata
-from keras_attn.serving.eight_bits import EightBitProducts, EightBits, products_of
+from keras_attn.serving.eight_bits import EightBitProducts, EightBits, check_products, products_of
 from keras_attn.serving.export import export_service, graph_ops, unservable_ops
 from keras_attn.serving.precision import set_precision
 from tests.serving.tiny_sequence_service import sequence_service
@@ -22,6 +21,10 @@ PRODUCT = "_QuantizedMatMul"
 
 def matrix(depth, columns, seed=3):
     return np.random.default_rng(seed).normal(size=(depth, columns)).astype("float32")
+
+
+def products_in(service, products="int8"):
+    return EightBitProducts(service.model, service.signatures(), products, service.jit)
 
 
 def every_shape(works):
@@ -82,10 +85,9 @@ def test_gains_are_measured(monkeypatch):
 
 
 def test_layers_are_as_before_after_the_context(always):
-    model = text_service().model
-    products = EightBitProducts(model, "int8")
-    decoder = model.decoder
-    with products.computed():
+    service = text_service()
+    products, decoder = products_in(service), service.model.decoder
+    with products.apply():
         assert decoder.blocks[0].feed_forward.factors and decoder.embedding.factor is not None
         assert isinstance(decoder.blocks[0].attention.loop_kernels().joined, EightBits)
     assert not decoder.blocks[0].feed_forward.factors and decoder.embedding.factor is None
@@ -94,32 +96,46 @@ def test_layers_are_as_before_after_the_context(always):
 
 def test_a_layer_is_chosen_as_a_whole(monkeypatch):
     monkeypatch.setattr(eight_bits, "faster_shapes", lambda works: {(14, 11)})
-    products = EightBitProducts(text_service().model, "int8")
-    assert products.kind == "float32"
+    assert products_in(text_service()).kind == "float32"
+
+
+def test_matrices_that_nothing_multiplies_with_have_no_say():
+    """A table that is only looked up, and kernels of joined products beside them."""
+    service = text_service()
+    works = eight_bits.used_works(service.model, service.signatures())
+    used = {id(work.layer): set(work.matrices) for work in works}
+    decoder = service.model.decoder
+    every = {id(work.layer) for work in eight_bits.works_of(service.model)}
+    assert id(decoder.embedding) in used and every - set(used)
+    assert used[id(decoder.blocks[0].attention)] == {"joined", "output"}
+    assert used[id(decoder.blocks[0].cross_attention)] == {"query", "key_value", "output"}
 
 
 def test_what_cannot_be_multiplied_in_8_bits(monkeypatch):
-    config = TransformerConfig(13, None, 1, 6, 11, 2, 3, 3)
-    model = Transformer(config)
-    model.build()
+    service = text_service()
+    model = service.model
     with pytest.raises(ValueError, match=r"products of \('float32', 'int8'\). Received: 'int4'"):
-        EightBitProducts(model, "int4")
+        products_in(service, "int4")
     with pytest.raises(ValueError, match="nets or tied embeddings for products"):
-        EightBitProducts(sequence_service("lstm").model, "int8")
+        check_products("int8", sequence_service("lstm").model)
 
     def absent(*arguments):
         raise tf.errors.NotFoundError(None, None, f"No registered '{PRODUCT}'")
 
     monkeypatch.setattr(eight_bits, "quantized_matmul", absent)
     with pytest.raises(ValueError, match=f"oneDNN's .* Received: No registered '{PRODUCT}'"):
-        EightBitProducts(model, "int8")
+        products_in(service)
+    service.jit = True
+    with pytest.raises(ValueError, match="Expected products='float32' with jit=True"):
+        products_in(service)
+    service.jit = False
     table = model.decoder.embedding.table
     table.assign(np.full(table.shape, np.nan))
     with pytest.raises(ValueError, match="Expected finite weights"):
-        EightBitProducts(model, "int8")
+        products_in(service)
     set_precision(model, "bfloat16")
     with pytest.raises(ValueError, match="Expected products='float32' with precision 'bfloat16'"):
-        EightBitProducts(model, "int8")
+        products_in(service)
 
 
 @pytest.fixture
@@ -129,8 +145,7 @@ def pair(always, tmp_path):
     for name, factor in (("one", 1.0), ("other", 0.5)):
         service = text_service(Greedy())
         service.model.set_weights([factor * weight for weight in service.model.get_weights()])
-        products = EightBitProducts(service.model, "int8")
-        version = export_service(service, tmp_path / name, "card", None, "int8", products)
+        version = export_service(service, tmp_path / name, "card", None, "int8", "int8")
         services[version] = service
     return services
 

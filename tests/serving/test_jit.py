@@ -17,16 +17,24 @@ from tests.serving.tiny_sequence_service import sequence_service
 from tests.serving.tiny_service import PICTURES, caption_service
 from tests.serving.tiny_text_service import SOURCES, text_service
 
+
+def prompted_service():
+    """Answers that begin with a prompt, and are as long as they may be."""
+    service = caption_service()
+    service.writer.prompt = (7, 11, 13)
+    return service
+
+
 SERVICES = {
-    SOURCE: (lambda: text_service(Greedy()), SOURCES),
-    IMAGE: (caption_service, PICTURES[:3]),
+    "texts": (lambda: text_service(Greedy()), SOURCE, SOURCES),
+    "pictures": (caption_service, IMAGE, PICTURES[:3]),
+    "pictures, with a prompt": (prompted_service, IMAGE, PICTURES[:3]),
 }
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("key", SERVICES)
-def test_answers_are_the_same(key, tmp_path):
-    make, given = SERVICES[key]
+@pytest.mark.parametrize(("make", "key", "given"), SERVICES.values(), ids=SERVICES)
+def test_answers_are_the_same(make, key, given, tmp_path):
     plain = load(export_service(make(), tmp_path / "plain", "card", storage="int8"))
     service = make()
     compile_searches(service)
@@ -73,11 +81,11 @@ def test_sources_of_few_lengths_are_compiled_for_single_requests():
 def test_what_cannot_be_compiled(monkeypatch):
     with pytest.raises(ValueError, match="Expected a model that decodes answers for jit=True"):
         compile_searches(sequence_service("lstm"))
-    with pytest.raises(ValueError, match="Expected products='float32' with jit=True"):
-        compile_searches(text_service(), "int8")
     for make in (fact_service, parser_service):
+        service = make()
         with pytest.raises(ValueError, match="Expected a model of pictures or of one text"):
-            compile_searches(make())
+            compile_searches(service)
+        assert service.jit is False
     service = caption_service()
 
     def answer(*inputs):

@@ -9,8 +9,10 @@ from pathlib import Path
 from keras_attn.contracts import TERMS
 from keras_attn.escaping import escape_markdown, escape_script, quote_command
 from keras_attn.progress import Progress
-from keras_attn.serving.eight_bits import EightBitProducts
+from keras_attn.serving.declared import read_metadata
+from keras_attn.serving.eight_bits import check_products
 from keras_attn.serving.export import (
+    PRODUCTS,
     check_model_folder,
     export_service,
     model_card,
@@ -65,8 +67,7 @@ def export(
             million. A request decodes at most 8 times as many in all.
         terms: terms of use in a line, which `keras_attn.load` shows; "" for those of the model that
             training started from, if any.
-        products: "float32", or "int8" for those that are faster so on this machine, see
-            `EightBitProducts`.
+        products: as of `export_service`.
         jit: whether XLA compiles searches, see `compile_searches`.
 
     Returns:
@@ -79,20 +80,20 @@ def export(
     )
     metrics = metrics or _dev_metrics(run, description)
     service = run.service(beam_width, n_best, precision, max_pixels)
+    check_products(products, service.model, jit)
     if jit:
-        compile_searches(service, products)
-    with Progress("measuring products"):
-        eight_bits = EightBitProducts(service.model, products)
-    if products != eight_bits.kind:
-        print("products: float32, which is as fast as int8 on this machine")
+        compile_searches(service)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
-    card = _card(title, run, description, metrics, service, storage, limits, terms, eight_bits)
+    card = _card(title, run, description, metrics, service, storage, limits, terms, products)
     notes = {key: description[key] for key in ("recipe", "parts")} | {KEPT: trained_line(run)}
     if terms:
         notes[TERMS] = terms
     with Progress("exporting"):
-        return export_service(service, folder, card, notes, storage, eight_bits)
+        version = export_service(service, folder, card, notes, storage, products)
+    if read_metadata(version)[PRODUCTS] != products:
+        print("products: float32; no layer is faster in int8 on this machine")
+    return version
 
 
 def _dev_metrics(run, description) -> str:
@@ -145,9 +146,9 @@ def _card(title, run, description, metrics, service, storage, limits, terms, pro
     words = experiment.work.card(service, f"{facts['model']}, {size}")
     values = escape_script(json.dumps(experiment.values(), indent=2))
     stored = f"Weights are stored in {storage}. "
-    if products.kind != FLOAT32:
-        stored += "Layers multiply in 8 bits where that was faster. "
-    if {storage, products.kind} != {FLOAT32}:
+    if products != FLOAT32:
+        stored += "Layers multiply in 8 bits where that was faster on the exporting machine. "
+    if {storage, products} != {FLOAT32}:
         stored += "The metrics are those of float32; `keras-attn evaluate` gives this version's. "
     if getattr(service, "jit", False):
         stored += "XLA compiles searches; TF Serving needs --xla_cpu_compilation_enabled. "

@@ -5,7 +5,7 @@ from keras import ops
 
 
 class Conv2D(keras.layers.Conv2D):
-    """`keras.layers.Conv2D`, with its name in saved weights, for pictures of one channel.
+    """`keras.layers.Conv2D` for pictures of one channel, under Keras' name, so that weights fit.
 
     oneDNN computes the gradient to a single channel as if there were 16. Here the columns that the
     kernel covers become channels, so that it has something to compute for most of them.
@@ -13,12 +13,23 @@ class Conv2D(keras.layers.Conv2D):
     Args:
         filters, kernel_size, activation: as of `keras.layers.Conv2D`; strides are 1, and there is
             no padding.
+
+    Raises:
+        ValueError: in `build`, another number of channels.
     """
+
+    def __init__(self, filters, kernel_size, activation=None):
+        super().__init__(filters, kernel_size, activation=activation, data_format="channels_last")
+
+    def build(self, input_shape):
+        if input_shape[-1] != 1:
+            raise ValueError(f"Expected pictures of one channel. Received: shape={input_shape}")
+        super().build(input_shape)
 
     def convolution_op(self, inputs, kernel):
         """(B, H, W, 1) and (h, w, 1, filters) to (B, H − h + 1, W − w + 1, filters)."""
         height, width, _, filters = kernel.shape
-        columns = inputs.shape[2] - width + 1
+        columns = ops.shape(inputs)[2] - width + 1
         shifted = [inputs[:, :, start : start + columns] for start in range(width)]
         kernel = ops.reshape(kernel, (height, 1, width, filters))
         return ops.conv(ops.concatenate(shifted, axis=-1), kernel, data_format=self.data_format)
