@@ -191,7 +191,7 @@ def _seconds(times, clock, batches, stage, uses_xla):
         data=times[2] - times[1],
         build=clock.begin - times[2],
         first=float(seconds[0]),
-        others=float(sum(seconds[place] - step for place in places[1:])),
+        others=max(0.0, float(sum(seconds[place] - step for place in places[1:]))),
         step=step,
         multiplied=float(np.mean(done)) if met.any() else math.nan,
         rate=float(np.sum(done) / np.sum(seconds[met])) if met.any() else math.nan,
