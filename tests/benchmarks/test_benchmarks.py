@@ -356,7 +356,8 @@ def test_transformer_speed(tmp_path):
 
 
 @pytest.mark.slow
-def test_length_speed(tmp_path):
+def test_length_speed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # Where the picture goes.
     left_out = ("keras-attn, XLA", "keras-attn, bfloat16", "transformers on torch, bfloat16")
     options = Options(1, left_out=left_out, works=["greedy"])
     task = length_speed.LengthTask(**asdict(TASK), shortest=5, longest=10)
