@@ -238,7 +238,7 @@ class DigitSpatialTransformer:
         """The CNN behind the transformers."""
         import keras
 
-        from keras_attn_pipelines.tasks.classification.gray_convolution import Conv2D
+        from keras_attn.models.spatial_transformer.gray_convolution import Conv2D
 
         return keras.Sequential(
             [

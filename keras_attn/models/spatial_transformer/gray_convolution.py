@@ -3,7 +3,11 @@
 import keras
 from keras import ops
 
+PLAIN = {"strides": (1, 1), "padding": "valid", "dilation_rate": (1, 1), "groups": 1}
+"""What the layer leaves at Keras' defaults."""
 
+
+@keras.saving.register_keras_serializable(package="keras_attn")
 class Conv2D(keras.layers.Conv2D):
     """`keras.layers.Conv2D` for pictures of one channel, under Keras' name, so that weights fit.
 
@@ -11,15 +15,20 @@ class Conv2D(keras.layers.Conv2D):
     kernel covers become channels, so that it has something to compute for most of them.
 
     Args:
-        filters, kernel_size, activation: as of `keras.layers.Conv2D`; strides are 1, and there is
-            no padding.
+        filters, kernel_size, **kwargs: as of `keras.layers.Conv2D`, with strides of 1, no padding,
+            no dilation, one group, and channels last.
 
     Raises:
-        ValueError: in `build`, another number of channels.
+        ValueError: other strides, padding, dilation, groups or data format; in `build`, another
+            number of channels.
     """
 
-    def __init__(self, filters, kernel_size, activation=None):
-        super().__init__(filters, kernel_size, activation=activation, data_format="channels_last")
+    def __init__(self, filters, kernel_size, data_format="channels_last", **kwargs):
+        super().__init__(filters, kernel_size, data_format=data_format, **kwargs)
+        expected = {**PLAIN, "data_format": "channels_last"}
+        received = {name: getattr(self, name) for name in expected}
+        if received != expected:
+            raise ValueError(f"Expected {expected}. Received: {received}")
 
     def build(self, input_shape):
         if input_shape[-1] != 1:
