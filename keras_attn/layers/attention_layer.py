@@ -127,6 +127,13 @@ class AttentionLayer(MaskedLayer):
         return (context, weights) if return_attention_scores else context
 
 
+def call_scored(layer, *inputs, return_attention_scores, **options):
+    """The outputs of a call as a tuple, of which all but the first are weights; () of them
+    without `return_attention_scores`."""
+    outputs = layer(*inputs, return_attention_scores=return_attention_scores, **options)
+    return outputs if return_attention_scores else (outputs,)
+
+
 def memory_of(query, value, key):
     """Value and key of a call; by default the query.
 

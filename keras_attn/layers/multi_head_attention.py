@@ -1,5 +1,7 @@
 """Multi-head attention."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -9,10 +11,11 @@ from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.ops.attend import attend
+from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
 from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import zero_masked
-from keras_attn.ops.scores import capped_score, scaled_dot_score
+from keras_attn.ops.scores import capped_score
 
 NOT_OFFERED = {
     "attention_axes": (None, (1,), [1]),
@@ -190,7 +193,11 @@ class MultiHeadAttention(MultiHead):
             query = self.positions.rotate(query, places[0])
             projected = projected._replace(keys=self.positions.rotate(projected.keys, places[1]))
             biases.append(self.positions.bias(*places))
-        context, weights = self._attend(query, projected, masks.by_head(), training, biases)
+        mask, dropout = masks.by_head(), self.drop(training)
+        if return_attention_scores or dropout or self.soft_cap:
+            context, weights = self._attend(query, projected, mask, dropout, biases)
+        else:
+            context = attention_context(query, *projected, mask, added_biases(biases))
         outputs = carry_mask(self.merge(context, kernels), masks.query)
         return (outputs, weights) if return_attention_scores else outputs
 
@@ -263,7 +270,7 @@ class MultiHeadAttention(MultiHead):
             bias = self.positions.bias(places, slots)
         written = [write_slots(old, added, steps) for old, added in zip(cache, new)]
         cache, seen = (KeysAndValues(*parts) for parts in zip(*written))
-        context = attend_slots(query, *seen, steps, self._score, bias)
+        context = attend_slots(query, *seen, steps, self.soft_cap, bias)
         return self.merge_rows(context, kernels), cache
 
     def _rotated_rows(self, keys, positions):
@@ -280,16 +287,11 @@ class MultiHeadAttention(MultiHead):
         shapes = ((rows, self.groups, slots, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
-    def _attend(self, query, projected, mask, training=None, biases=()):
-        scores = self._score(query, projected.keys)
-        for bias in biases:  # Each by itself: a bias may have a narrower dtype than the scores.
-            scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
-        return attend(scores, projected.values, mask, self.drop(training))
-
-    def _score(self, query, keys):
-        if self.soft_cap is None:
-            return scaled_dot_score(query, keys)
-        return capped_score(query, keys, self.soft_cap)
+    def _attend(self, query, projected, mask, dropout=None, biases=()):
+        scores = capped_score(query, projected.keys, self.soft_cap)
+        if (bias := added_biases(biases)) is not None:
+            scores = scores + bias
+        return attend(scores, projected.values, mask, dropout)
 
     def _check_memory(self):
         """Raises ValueError unless a memory may be attended to without knowing where a query is."""
@@ -299,6 +301,12 @@ class MultiHeadAttention(MultiHead):
                 f"Expected a layer without positions and sliding_window to attend to a memory, "
                 f"whose queries have no position in it. Received: {kind}"
             )
+
+
+def added_biases(biases):
+    """The float32 sum of the biases that are not None; None if there are none."""
+    added = [ops.cast(bias, "float32") for bias in biases if bias is not None]
+    return functools.reduce(ops.add, added) if added else None
 
 
 def check_scores(sliding_window, soft_cap):

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from keras_attn.checks import check_flag, check_probability
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
@@ -95,12 +96,13 @@ class TransformerBlock(MaskedLayer):
 
         Args:
             weights: list.
-            **options: of the call of `MultiHeadAttention`.
+            **options: of the call of `MultiHeadAttention`. Without `return_attention_scores` there
+                are no weights.
         """
 
         def attend(inputs):
-            attended, own = self.attention(inputs, return_attention_scores=True, **options)
-            weights.append(own)
+            attended, *own = call_scored(self.attention, inputs, **options)
+            weights.extend(own)
             return attended
 
         return attend

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.masked_layer import carry_mask, sequence_mask
 from keras_attn.layers.transformer_block import TransformerBlock
 from keras_attn.ops.cached_attention import hypotheses_of
@@ -110,13 +111,16 @@ class TransformerDecoderBlock(TransformerBlock):
             weights,
             mask=mask,
             attention_mask=attention_mask,
+            return_attention_scores=return_attention_scores,
             training=training,
             use_causal_mask=use_causal_mask,
         )
 
         def cross(inputs):
-            attended, attention_weights = self._cross(inputs, value, value_mask, training)
-            weights.append(attention_weights)
+            attended, *own = self._cross(
+                inputs, value, value_mask, return_attention_scores, training
+            )
+            weights.extend(own)
             return attended
 
         def feed(inputs):
@@ -125,21 +129,26 @@ class TransformerDecoderBlock(TransformerBlock):
         outputs = carry_mask(self.run_sublayers(query, (attend, cross, feed), training), mask)
         return (outputs, *weights) if return_attention_scores else outputs
 
-    def _cross(self, query, value, value_mask, training):
-        """Attention of queries (N, T, D) to values (B, S, E), N = B·C, as one of (B, C·T, D)."""
+    def _cross(self, query, value, value_mask, return_attention_scores, training):
+        """Attention of queries (N, T, D) to values (B, S, E), N = B·C, as one of (B, C·T, D).
+
+        Yields the outputs, then the weights if requested.
+        """
         examples, (rows, length, units) = ops.shape(value)[0], ops.shape(query)
         shared = hypotheses_of(rows, examples)
-        attended, weights = self.cross_attention(
+        attended, *own = call_scored(
+            self.cross_attention,
             ops.reshape(query, (examples, shared * length, units)),
             value,
             value_mask=value_mask,
-            return_attention_scores=True,
+            return_attention_scores=return_attention_scores,
             training=training,
         )
-        split = (examples, self.num_heads, shared, length, ops.shape(weights)[-1])
-        weights = ops.swapaxes(ops.reshape(weights, split), 1, 2)
-        whole = (rows, self.num_heads, length, split[-1])
-        return ops.reshape(attended, (rows, length, units)), ops.reshape(weights, whole)
+        yield ops.reshape(attended, (rows, length, units))
+        for weights in own:
+            split = (examples, self.num_heads, shared, length, ops.shape(weights)[-1])
+            weights = ops.swapaxes(ops.reshape(weights, split), 1, 2)
+            yield ops.reshape(weights, (rows, self.num_heads, length, split[-1]))
 
     def compute_output_shape(self, query_shape, value_shape):
         return query_shape

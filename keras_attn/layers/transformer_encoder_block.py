@@ -80,6 +80,7 @@ class TransformerEncoderBlock(TransformerBlock):
             weights,
             mask=mask,
             attention_mask=attention_mask,
+            return_attention_scores=return_attention_scores,
             training=training,
             use_causal_mask=use_causal_mask,
             attention_bias=attention_bias,

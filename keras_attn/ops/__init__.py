@@ -2,6 +2,7 @@
 
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.attend import attend, attention_weights
+from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import (
     NextSteps,

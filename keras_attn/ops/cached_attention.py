@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_attn.ops.attend import attend, attention_weights
+from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.fill_slots import fill_slots
 from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.linear import split_heads
 from keras_attn.ops.masks import zero_masked
-from keras_attn.ops.scores import scaled_dot_score
+from keras_attn.ops.scores import capped_score
 
 NEVER = 2**30
 """Position of a slot that holds no step yet: later than any query."""
@@ -220,7 +221,7 @@ def _slots_mask(ancestors, slots, positions, window=None):
     return ops.transpose(seen, (0, 2, 1, 3))[:, :, None]
 
 
-def attend_slots(query, keys, values, steps, score=scaled_dot_score, bias=None):
+def attend_slots(query, keys, values, steps, soft_cap=None, bias=None):
     """Attention of the steps of an example over all its caches.
 
     The caches are read as they lie: a product for each cache and head, then a sum over caches.
@@ -230,19 +231,21 @@ def attend_slots(query, keys, values, steps, score=scaled_dot_score, bias=None):
         keys: float (N, G, L, d_k), what `write_slots` says is seen.
         values: float (N, G, L, d_v), likewise.
         steps: `NextSteps`.
-        score: function of queries and keys by head, see `ops.scaled_dot_score`.
+        soft_cap: float > 0 or None. See `ops.capped_score`.
         bias: float, broadcastable to (B, H, K·P, L), added to the scores; None for none.
 
     Returns:
         context: (B, H, K·P, d_v), dtype of the values.
     """
+    if steps.width == 1 and soft_cap is None:
+        return attention_context(query, keys, values, steps.mask, bias)
     if steps.width == 1:
-        scores = score(query, keys)
+        scores = capped_score(query, keys, soft_cap)
         scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
         return attend(scores, values, steps.mask)[0]
     leading = -1, steps.width, keys.shape[1], ops.shape(steps.mask)[-1]
     keys, values = (ops.reshape(array, (*leading, array.shape[-1])) for array in (keys, values))
-    scores = score(query[:, None], keys)
+    scores = capped_score(query[:, None], keys, soft_cap)
     if bias is not None:
         by_cache = bias if len(bias.shape) == 3 else bias[:, None]
         scores = scores + ops.cast(by_cache, scores.dtype)

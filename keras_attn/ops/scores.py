@@ -44,19 +44,20 @@ def scaled_dot_score(query, keys):
 
 
 def capped_score(query, keys, cap):
-    """score(q, k) = c · tanh(q · k / (c √D)): never beyond ±c.
+    """score(q, k) = c · tanh(q · k / (c √D)): never beyond ±c; the plain score without a cap.
 
     Args:
         query: float (B, T, D), or (B, H, T, D) by head.
         keys: float (B, S, D), or (B, G, S, D), each for H / G heads of queries.
-        cap: float > 0. c.
+        cap: float > 0. c; or None.
 
     Returns:
         float32 (B, T, S), or (B, H, T, S).
 
     Source: Gemma Team 2024, arXiv:2408.00118, 2 ("logit soft-capping").
     """
-    return ops.tanh(scaled_dot_score(query, keys) / cap) * cap
+    scores = scaled_dot_score(query, keys)
+    return scores if cap is None else ops.tanh(scores / cap) * cap
 
 
 def multiplicative_score(query, keys, kernel):

@@ -110,7 +110,7 @@ def test_a_beam_of_one_is_greedy():
 
 def test_several_texts_of_a_set_are_read_at_once():
     model, inputs = data_to_text(), batch()
-    keys, mask, _ = model.encode(inputs[SOURCE])
+    keys, mask = model.encode(inputs[SOURCE])
     tokens = np.repeat(inputs[TOKENS], 2, axis=0)
     logits = model.decoder(tokens, keys, inputs[SOURCE], value_mask=mask)
     check(logits[::2], model(inputs)[LOGITS])
@@ -120,7 +120,7 @@ def test_a_token_that_is_never_generated_can_be_copied():
     model, inputs = data_to_text(), batch()
     model.decoder.embedding.table[12].assign([30.0, 0, 0, 0, 0, 0])
     inputs[SOURCE][0, 2, 0] = 12
-    keys, mask, _ = model.encode(inputs[SOURCE])
+    keys, mask = model.encode(inputs[SOURCE])
     hidden = ops.zeros((3, 1, 6)) + ops.array([-1.0, 0, 0, 0, 0, 0])
     logits = model.decoder.decoder.logits_of(hidden, model.decoder.decoder.output_kernel())
     copying = model.decoder.copying

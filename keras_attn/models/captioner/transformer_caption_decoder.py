@@ -83,7 +83,7 @@ class TransformerCaptionDecoder(BaseLayer):
 
     def call(self, features, tokens, training=None):
         grouped = tuple(ops.shape(tokens))
-        logits, cross = self._read(features, tokens, training)
+        logits, cross = self._read(features, tokens, training, (self.weights_layer,))
         weights = self.decoder.average(cross)
         return (
             ops.reshape(logits, (*grouped, logits.shape[-1])),
@@ -103,12 +103,17 @@ class TransformerCaptionDecoder(BaseLayer):
         float32 (B, H, T, S)."""
         return self._read(features, tokens[:, None], training=False)[1]
 
-    def _read(self, features, tokens, training):
-        """Logits (B·C, T, V), and attention to the cells by layer, (B·C, H, T, S) each."""
+    def _read(self, features, tokens, training, scored_layers=None):
+        """Logits (B·C, T, V), and attention to the cells, (B·C, H, T, S) each, by layer of
+        `scored_layers`."""
         captions, count, length = ops.shape(tokens)
         rows = ops.reshape(tokens, (captions * count, length))
         logits, _, cross = self.decoder(
-            rows, self.keys(features, training), return_attention_scores=True, training=training
+            rows,
+            self.keys(features, training),
+            return_attention_scores=True,
+            training=training,
+            scored_layers=scored_layers,
         )
         return logits, cross
 

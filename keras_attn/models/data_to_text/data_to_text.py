@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.constructor_config import serialized
 from keras_attn.models.base_model import config_of
 from keras_attn.models.data_to_text.fact_encoder import FactEncoder, FactTokens
@@ -76,7 +77,7 @@ class DataToText(EncoderDecoder):
             self.decoder.build((None, None), shape)
 
     def call(self, batch, training=None):
-        logits, weights, _ = self._run(batch, training)
+        logits, weights, _ = self._run(batch, training, ())
         return {LOGITS: logits, WEIGHTS: weights}
 
     def input_signature(self):
@@ -87,29 +88,33 @@ class DataToText(EncoderDecoder):
         """See `HybridAttention.followers`."""
         return self.decoder.attention.followers(fields, mask)
 
-    def encode(self, source, training=None):
-        """int32 (B, S, 7) to the encoder's output (B, S, D), the mask (B, S), and the weights."""
+    def encode(self, source, training=None, return_attention_scores=False):
+        """int32 (B, S, 7) to the encoder's output (B, S, D) and the mask (B, S); then, if
+        requested, its weights."""
         pieces = source[..., 0]
         mask = ops.not_equal(pieces, PAD_ID)
-        keys, weights = self.encoder(
+        keys, *weights = call_scored(
+            self.encoder,
             self.decoder.embedding(pieces),
             source,
             mask=mask,
-            return_attention_scores=True,
+            return_attention_scores=return_attention_scores,
             training=training,
         )
-        return keys, mask, weights
+        return keys, mask, *weights
 
     def start(self, context, length):
         """Stepper: memory and state from facts, int32 (B, S, 7), or a dict with SOURCE."""
         source = fact_tokens(context[SOURCE] if isinstance(context, dict) else context)
-        keys, mask, _ = self.encode(source, training=False)
+        keys, mask = self.encode(source, training=False)
         return self.decoder.start((keys, source, mask), length)
 
-    def _run(self, batch, training):
+    def _run(self, batch, training, scored_layers=None):
+        """Logits, the planner's weights and `TransformerWeights`; without those of the encoder if
+        `scored_layers`, those of the decoder, are given."""
         check_pairs(batch)
         source = fact_tokens(batch[SOURCE])
-        keys, mask, encoder = self.encode(source, training)
+        keys, mask, *encoder = self.encode(source, training, scored_layers is None)
         logits, weights, *both = self.decoder(
             batch[TOKENS],
             keys,
@@ -117,8 +122,9 @@ class DataToText(EncoderDecoder):
             value_mask=mask,
             return_attention_scores=True,
             training=training,
+            scored_layers=scored_layers,
         )
-        return logits, weights, TransformerWeights(encoder, *both)
+        return logits, weights, TransformerWeights(*encoder or (None,), *both)
 
     def get_config(self):
         parts = {name: serialized(getattr(self.decoder, name)) for name in self.custom_config}

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.field_positions import FieldPositions
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.relation_bias import RelationBias
@@ -117,14 +118,15 @@ class FactEncoder(MaskedLayer):
         hidden = self.positions(hidden, tokens.roles, tokens.starts, tokens.ends)
         hidden = self.dropout(hidden, training=training)
         for block, bias in zip(self.blocks, self.biases):
-            hidden, attended = block(
+            hidden, *attended = call_scored(
+                block,
                 hidden,
                 mask=mask,
                 attention_bias=bias(relations),
-                return_attention_scores=True,
+                return_attention_scores=return_attention_scores,
                 training=training,
             )
-            weights.append(attended)
+            weights.extend(attended)
         if self.last_norm is not None:
             hidden = self.last_norm(hidden)
         hidden = carry_mask(hidden, mask)

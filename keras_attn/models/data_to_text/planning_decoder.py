@@ -65,6 +65,7 @@ class PlanningDecoder(MaskedLayer):
         source: int32 (B, S, 7), see `FactTokens`.
         value_mask: bool (B, S); True = attend. Filled in by Keras.
         return_attention_scores: bool.
+        scored_layers: as in `TransformerDecoder`.
 
     Returns:
         logits: float32 (N, T, V), with the mask of the real tokens; with copying they
@@ -120,9 +121,11 @@ class PlanningDecoder(MaskedLayer):
         value_mask=None,
         return_attention_scores=False,
         training=None,
+        scored_layers=None,
     ):
         value_mask, facts = sequence_mask(value, value_mask=value_mask), FactTokens.of(source)
-        hidden, *both = self.decoder.hidden_states(tokens, value, value_mask, training)
+        scored = scored_layers if return_attention_scores else ()
+        hidden, *both = self.decoder.hidden_states(tokens, value, value_mask, training, scored)
         context, weights = self.attention(
             hidden,
             value,

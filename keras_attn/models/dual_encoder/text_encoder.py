@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
@@ -71,21 +72,23 @@ class TextEncoder(MaskedLayer):
             use_causal_mask=True,
         )
 
-    def pool(self, tokens, training=None):
+    def pool(self, tokens, training=None, return_attention_scores=True):
         """One vector per text, and the attention weights of every layer.
 
         Args:
             tokens: as in the call.
             training: bool.
+            return_attention_scores: bool. Whether there are weights, instead of None.
 
         Returns:
             vector: (B, D), compute dtype: the output at the first END_ID, or at the first token of
                 a text without one.
             weights: as of the call.
         """
-        hidden, weights = self(tokens, return_attention_scores=True, training=training)
+        options = {"return_attention_scores": return_attention_scores, "training": training}
+        hidden, *weights = call_scored(self, tokens, **options)
         ends = ops.argmax(ops.cast(ops.equal(tokens, END_ID), "int32"), axis=-1)
-        return take_by_row(hidden, ops.cast(ends, "int32")[:, None])[:, 0], weights
+        return take_by_row(hidden, ops.cast(ends, "int32")[:, None])[:, 0], *(weights or (None,))
 
     def compute_output_shape(self, tokens_shape):
         return (*tokens_shape, self.config.hidden_dim)

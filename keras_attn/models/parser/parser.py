@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.checks import check_sizes
 from keras_attn.contracts import ENCODED, LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
@@ -87,7 +88,7 @@ class Parser(EncoderDecoder):
             self.decoder.build((None, None), shape)
 
     def call(self, batch, training=None):
-        keys, mask, logits, weights = self._run(batch, training)
+        keys, mask, logits, weights = self._run(batch, training, (self.decoder.weights_layer,))
         tag_logits = carry_mask(self.tag_logits(keys), mask)
         weights = self.decoder.average(weights.cross)
         return {LOGITS: logits, TAG_LOGITS: tag_logits, WEIGHTS: weights}
@@ -103,18 +104,23 @@ class Parser(EncoderDecoder):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[3]
 
-    def encode(self, source, training=None):
-        """int32 (B, S, P) to the decoder's memory (B, S, D), its mask (B, S), and the weights."""
+    def encode(self, source, training=None, return_attention_scores=False):
+        """int32 (B, S, P) to the decoder's memory (B, S, D) and its mask (B, S); then, if
+        requested, the encoder's weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
         real = ops.not_equal(source, PAD_ID)
         count = ops.sum(ops.cast(real, self.compute_dtype), axis=-1, keepdims=True)
         words = ops.sum(zero_masked(self.source_embedding(source), real), axis=-2)
         mask = count[..., 0] > 0
         inputs = words / ops.sqrt(ops.maximum(count, 1))
-        keys, weights = self.encoder(
-            inputs, mask=mask, return_attention_scores=True, training=training
+        keys, *weights = call_scored(
+            self.encoder,
+            inputs,
+            mask=mask,
+            return_attention_scores=return_attention_scores,
+            training=training,
         )
-        return keys, mask, weights
+        return keys, mask, *weights
 
     def tag_logits(self, keys):
         """The encoder's output (B, S, D) to float32 (B, S, tags)."""
@@ -122,20 +128,23 @@ class Parser(EncoderDecoder):
 
     def encoded(self, features):
         """A batch with SOURCE, and under ENCODED what the encoder made of it: keys and mask."""
-        return {**features, ENCODED: self.encode(features[SOURCE], training=False)[:2]}
+        return {**features, ENCODED: self.encode(features[SOURCE], training=False)}
 
     def start(self, context, length):
         """Stepper: memory and state from a dict with SOURCE int32 (B, S, P), or with ENCODED."""
         context = context if ENCODED in context else self.encoded(context)
         return self.decoder.start(context[ENCODED], length)
 
-    def _run(self, batch, training):
-        keys, mask, encoder = self.encode(batch[SOURCE], training)
+    def _run(self, batch, training, scored_layers=None):
+        """What `encode` returns, logits and `TransformerWeights`; without those of the encoder if
+        `scored_layers`, those of the decoder, are given."""
+        keys, mask, *encoder = self.encode(batch[SOURCE], training, scored_layers is None)
         logits, decoder, cross = self.decoder(
             batch[TOKENS],
             keys,
             value_mask=mask,
             return_attention_scores=True,
             training=training,
+            scored_layers=scored_layers,
         )
-        return keys, mask, logits, TransformerWeights(encoder, decoder, cross)
+        return keys, mask, logits, TransformerWeights(*encoder or (None,), decoder, cross)

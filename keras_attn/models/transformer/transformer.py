@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.constructor_config import serialized
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
@@ -73,7 +74,7 @@ class Transformer(SourceTarget):
         )
 
     def call(self, batch, training=None):
-        logits, weights = self._run(batch, training)
+        logits, weights = self._run(batch, training, (self.weights_layer,))
         return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
 
     @property
@@ -91,27 +92,30 @@ class Transformer(SourceTarget):
 
     def encode(self, source, training=None):
         """int32 (B, S) to the decoder's memory (B, S, D) and its mask (B, S)."""
-        return self._encoded(source, training)[:2]
-
-    def _encoded(self, source, training):
-        """Memory and mask, and the weights of the encoder."""
         embedded, mask = self.embedded(source)
-        keys, weights = self.encoder(
-            embedded, mask=mask, return_attention_scores=True, training=training
-        )
-        return keys, mask, weights
+        return self.encoder(embedded, mask=mask, training=training), mask
 
-    def _run(self, batch, training):
+    def _run(self, batch, training, scored_layers=None):
+        """Logits and `TransformerWeights`; without those of the encoder if `scored_layers`, those
+        of the decoder, are given."""
         check_pairs(batch)
-        value, mask, encoder = self._encoded(batch[SOURCE], training)
+        embedded, mask = self.embedded(batch[SOURCE])
+        value, *encoder = call_scored(
+            self.encoder,
+            embedded,
+            mask=mask,
+            return_attention_scores=scored_layers is None,
+            training=training,
+        )
         logits, decoder, cross = self.decoder(
             batch[TOKENS],
             value,
             value_mask=mask,
             return_attention_scores=True,
             training=training,
+            scored_layers=scored_layers,
         )
-        return logits, TransformerWeights(encoder, decoder, cross)
+        return logits, TransformerWeights(*encoder or (None,), decoder, cross)
 
     def get_config(self):
         return {**super().get_config(), "added_input": serialized(self.decoder.added_input)}

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, START_ID, StepResult
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.feed_forward import activation_function
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.residual import make_normalization
@@ -74,6 +75,8 @@ class TransformerDecoder(MaskedLayer):
         value: float (B, S, E). The encoder's output.
         value_mask: bool (B, S); True = attend. Filled in by Keras.
         return_attention_scores: bool.
+        scored_layers: collection of int, −N to N − 1. Layers whose weights are returned, with None
+            for the others; None is all.
 
     Returns:
         logits: float32 (N, T, V), with the mask of the real tokens.
@@ -148,14 +151,25 @@ class TransformerDecoder(MaskedLayer):
         for block in self.blocks:
             block.build(shape, value_shape)
 
-    def call(self, tokens, value, value_mask=None, return_attention_scores=False, training=None):
+    def call(
+        self,
+        tokens,
+        value,
+        value_mask=None,
+        return_attention_scores=False,
+        training=None,
+        scored_layers=None,
+    ):
         value_mask = sequence_mask(value, value_mask=value_mask)
-        hidden, weights, cross_weights = self.hidden_states(tokens, value, value_mask, training)
+        scored = scored_layers if return_attention_scores else ()
+        hidden, weights, cross_weights = self.hidden_states(
+            tokens, value, value_mask, training, scored
+        )
         logits = self.logits_of(hidden, self.output_kernel())
         logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
         return (logits, weights, cross_weights) if return_attention_scores else logits
 
-    def hidden_states(self, tokens, value, value_mask=None, training=None):
+    def hidden_states(self, tokens, value, value_mask=None, training=None, scored_layers=None):
         """What `logits_of` reads, compute dtype (N, T, D), and both kinds of weights of a call.
 
         Args:
@@ -163,23 +177,26 @@ class TransformerDecoder(MaskedLayer):
             value: float (B, S, E).
             value_mask: bool (B, S), or None.
             training: bool.
+            scored_layers: as in the call.
         """
         hidden = self._embedded(tokens, self.embedding.kernel())
         if self.added_input is not None:
             hidden += self.added_input(tokens, zero_masked(value, value_mask))
         hidden = enter_stack(self, hidden, training)
-        weights, cross_weights = [], []
-        for block in self.blocks:
-            hidden, *both = block(
+        places = range(len(self.blocks))
+        scored = places if scored_layers is None else {places[layer] for layer in scored_layers}
+        weights = []
+        for place, block in enumerate(self.blocks):
+            hidden, *both = call_scored(
+                block,
                 hidden,
                 value,
                 value_mask=value_mask,
-                return_attention_scores=True,
+                return_attention_scores=place in scored,
                 training=training,
             )
-            weights.append(both[0])
-            cross_weights.append(both[1])
-        return self._normalized(hidden), tuple(weights), tuple(cross_weights)
+            weights.append(both or (None, None))
+        return self._normalized(hidden), *zip(*weights)
 
     def compute_output_shape(self, tokens_shape, value_shape):
         return (*tokens_shape, self.config.target_size)

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.residual import make_normalization
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
@@ -62,15 +63,16 @@ class TransformerEncoder(MaskedLayer):
         mask, weights = sequence_mask(inputs, mask=mask), []
         hidden = enter_stack(self, inputs, training)
         for block in self.blocks:
-            hidden, attended = block(
+            hidden, *attended = call_scored(
+                block,
                 hidden,
                 mask=mask,
                 attention_mask=attention_mask,
-                return_attention_scores=True,
+                return_attention_scores=return_attention_scores,
                 training=training,
                 use_causal_mask=use_causal_mask,
             )
-            weights.append(attended)
+            weights.extend(attended)
         if self.last_norm is not None:
             hidden = self.last_norm(hidden)
         hidden = carry_mask(hidden, mask)

@@ -18,7 +18,7 @@ def picture_vector(encoder, images, training=None):
         (B, D): compute dtype of a `VisionTransformer`, else float32.
     """
     if isinstance(encoder, VisionTransformer):
-        return encoder.pool(images, training=training)[0]
+        return encoder.pool(images, training, return_attention_scores=False)[0]
     outputs = encoder(images, training=training)
     places = tuple(range(1, len(outputs.shape) - 1))
     return ops.mean(ops.cast(outputs, "float32"), axis=places)

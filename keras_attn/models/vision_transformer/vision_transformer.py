@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
@@ -133,21 +134,24 @@ class VisionTransformer(BaseLayer):
 
     def call(self, images, training=None):
         _, height, width, units = self.compute_output_shape(images.shape)
-        hidden, _ = self._read(images, training, self.config.normalize_patches)
+        hidden, _ = self._read(images, training, False, self.config.normalize_patches)
         patches = hidden[:, -height * width :]
         return ops.reshape(patches, (-1, height, width, units))
 
     def sequence(self, images, training=None):
         """y of all tokens, compute dtype (B, S, D): the class token and registers, if there are
         any, then the patches row by row."""
-        return self._read(images, training)[0]
+        return self._read(images, training, False)[0]
 
-    def pool(self, images, training=None, return_pooling_scores=False):
+    def pool(
+        self, images, training=None, return_pooling_scores=False, return_attention_scores=True
+    ):
         """One vector per picture, and the attention weights of every block.
 
         Args:
             images: as in the call.
             training: bool.
+            return_attention_scores: bool. Whether there are weights, instead of ().
             return_pooling_scores: bool.
 
         Returns:
@@ -158,7 +162,7 @@ class VisionTransformer(BaseLayer):
             scores: with return_pooling_scores, float32 (B, H, S), the weights of the pooling's
                 query; None where pooling is not "attention".
         """
-        hidden, weights = self._read(images, training)
+        hidden, weights = self._read(images, training, return_attention_scores)
         scores = None
         if self.pooling is not None:
             pooled, scores = self.pooling(hidden)
@@ -168,12 +172,13 @@ class VisionTransformer(BaseLayer):
             pooled = self.representation(pooled)
         return (pooled, weights, scores) if return_pooling_scores else (pooled, weights)
 
-    def _read(self, images, training, normalize=True):
+    def _read(self, images, training, return_attention_scores, normalize=True):
         """y (B, S, D) or z_N, the class token first, and the blocks' weights."""
         hidden, weights = self.dropout(self._embed(images), training=training), []
+        options = {"return_attention_scores": return_attention_scores, "training": training}
         for block in self.blocks:
-            hidden, attended = block(hidden, return_attention_scores=True, training=training)
-            weights.append(attended)
+            hidden, *attended = call_scored(block, hidden, **options)
+            weights.extend(attended)
         return self.last_norm(hidden) if normalize else hidden, tuple(weights)
 
     def _embed(self, images):
