@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import (
+    accelerator,
     babi_tasks,
     costs,
     costs_by_records,
@@ -501,3 +502,41 @@ def test_distorted_digits(tmp_path):
     assert again == times
     with pytest.raises(ValueError, match=r"a run of the choices asked for.*'epochs': 1"):
         distorted_digits.compare(*folders, {"elastic": {**plan, "epochs": 2}}, (0, 3))
+
+
+@pytest.mark.slow
+def test_accelerator(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.accelerator", "--toy", "--budget", "0.01"]
+    command += ["--minutes", "30", "--out", str(tmp_path / "out.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = json.loads((tmp_path / "out.json").read_text())
+    packages = {name: side.packages for name, side in accelerator.SIDES.items()}
+    sides = {
+        name for name, needed in packages.items() if all(map(importlib.util.find_spec, needed))
+    }
+    assert {row["side"] for row in rows} == sides
+    assert not [row for row in rows if "error" in row]
+    assert len(rows) == len(sides) * len(accelerator.TOY.works()) * len(accelerator.PRECISIONS)
+    assert all(row["rate"] > 0 and row["share"] > 0 for row in rows)
+    assert len(cells(done.stdout)) == len(rows) / len(sides)
+
+
+def test_an_accelerator_without_time_leaves_works_out():
+    rows = accelerator.measure(accelerator.TOY, ["transformers, PyTorch"], 0.001, 0.01)
+    assert {row.get("error") for row in rows} <= {"no time left"}
+    assert all(line.split("|")[3].strip() == "–" for line in costs_lines(rows))
+
+
+def costs_lines(rows):
+    """Lines of the table of rows below its head."""
+    return accelerator.costs_table(rows).splitlines()[2:]
+
+
+def test_operations_of_an_accelerator():
+    """A layer's products, counted by hand, and a step is three times what is read and written."""
+    widths = accelerator.Widths(1, 2, 3, 1)
+    assert widths.layer(5) == 5 * 2 * (4 * 2 * 2 + 2 * 2 * 3)
+    assert widths.layer(5, memory=7, keys=11) - widths.layer(5) == 5 * (2 * 2 * 4 + 4 * 2 * 18)
+    works = accelerator.Task().works()
+    forward = works["training, ViT-B/16"].operations / 3 / accelerator.Task().pictures
+    assert round(forward / 2 / 1e9, 1) == 17.6  # As published.
