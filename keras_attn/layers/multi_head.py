@@ -1,6 +1,7 @@
 """The projections of all multi-head layers."""
 
 import itertools
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import keras
@@ -10,6 +11,10 @@ from keras_attn.checks import check_flag, check_probability, check_sizes
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.projections import Projections
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
+from keras_attn.ops.normalize_vectors import L2, normalize_vectors
+
+INITIAL_SCALE = 10.0
+"""g of queries and keys of unit length, at first; about log₂(L² − L) for sequences of L = 32."""
 
 
 class HeadKernels(NamedTuple):
@@ -73,6 +78,8 @@ class MultiHead(Projections, MaskedLayer):
     custom_config = ("output_shape",)
     projections = ("query_kernel", "key_kernel", "value_kernel", "output_kernel")
     contracted: ClassVar = {"output_kernel": 2}
+    query_key_normalization: str | None = None
+    """How queries and keys are normalized, a kind of `ops.normalize_vectors`; None is not."""
 
     def __init__(
         self,
@@ -122,6 +129,20 @@ class MultiHead(Projections, MaskedLayer):
         self.value_bias = self._bias((groups, value_dim), "value_bias")
         self.output_kernel = self._kernel((heads, value_dim, outputs), "output_kernel")
         self.output_bias = self._bias((outputs,), "output_bias")
+        if self.query_key_normalization is not None:
+            self._make_gains()
+
+    def _make_gains(self):
+        """Creates what normalized queries and keys are multiplied by, shared by the heads."""
+        if self.query_key_normalization == L2:
+            scale = keras.initializers.Constant(INITIAL_SCALE)
+            self.query_gain = self.add_weight(shape=(), initializer=scale, name="score_scale")
+            self.key_gain = None
+            return
+        self.query_gain, self.key_gain = (
+            self.add_weight(shape=(self.key_dim,), initializer="ones", name=name)
+            for name in ("query_gain", "key_gain")
+        )
 
     def _kernel(self, shape, name):
         return self.add_kernel(shape, name, self.kernel_initializer)
@@ -171,7 +192,7 @@ class MultiHead(Projections, MaskedLayer):
         kernels = kernels or self.kernels()
         units = self.num_heads * self.key_dim
         projected = linear(query, kernels.query, kernels.query_bias, units)
-        return split_heads(projected, self.num_heads)
+        return self.normalize_query(split_heads(projected, self.num_heads))
 
     def project(self, value, key=None, kernels=None):
         """Values (B, S, F), and keys (B, S, E) if they differ, to `KeysAndValues`.
@@ -181,27 +202,48 @@ class MultiHead(Projections, MaskedLayer):
         kernels = kernels or self.kernels()
         if kernels.key_value is not None and (key is None or key is value):
             projected = linear(value, kernels.key_value, kernels.key_value_bias)
-            return KeysAndValues(*self._by_head(projected, self._widths()[1:]))
+            keys, values = self._by_head(projected, self._widths()[1:])
+            return KeysAndValues(self.normalize_keys(keys), values)
         parts = (
             (value if key is None else key, "key_kernel", self.key_bias),
             (value, "value_kernel", self.value_bias),
         )
-        return KeysAndValues(
-            *(
-                split_heads(
-                    linear(inputs, self.matrix(kernel), self._vector(bias)),
-                    self.groups,
-                )
-                for inputs, kernel, bias in parts
-            )
+        keys, values = (
+            split_heads(linear(inputs, self.matrix(kernel), self._vector(bias)), self.groups)
+            for inputs, kernel, bias in parts
         )
+        return KeysAndValues(self.normalize_keys(keys), values)
 
     def project_self(self, inputs, kernels=None):
         """(B, T, D) to queries (B, H, T, d_k) and `KeysAndValues`, by one product."""
         kernels = kernels or self.kernels()
         projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
-        query, *both = self._by_head(projected, self._widths())
-        return query, KeysAndValues(*both)
+        query, keys, values = self._by_head(projected, self._widths())
+        return self.normalize_query(query), KeysAndValues(self.normalize_keys(keys), values)
+
+    def normalize_query(self, query):
+        """Queries (..., d_k), or rows (..., H·d_k), normalized by head if the layer does so.
+
+        Of unit length, they are also multiplied by g √d_k: g replaces 1 / √d_k in the score.
+        """
+        if self.query_key_normalization is None:
+            return query
+        gain = self.query_gain
+        if self.query_key_normalization == L2:
+            gain = gain * math.sqrt(self.key_dim)
+        return self._normalize(query, gain)
+
+    def normalize_keys(self, keys):
+        """Keys (..., d_k), or rows (..., G·d_k), likewise."""
+        if self.query_key_normalization is None:
+            return keys
+        return self._normalize(keys, self.key_gain)
+
+    def _normalize(self, inputs, gain):
+        heads, shape = inputs.shape[-1] // self.key_dim, ops.shape(inputs)
+        by_head = ops.reshape(inputs, (*shape[:-1], heads, self.key_dim))
+        normal = normalize_vectors(by_head, self.query_key_normalization, gain)
+        return ops.reshape(normal, shape)
 
     def _widths(self):
         """Heads and width of each of queries, keys and values."""
@@ -224,7 +266,8 @@ class MultiHead(Projections, MaskedLayer):
         places = _ends(self._widths())
         places = places if places[-1] < kernels.joined.shape[-1] else places[:-1]
         projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
-        return ops.split(projected, places, axis=-1)[:3]
+        query, keys, values = ops.split(projected, places, axis=-1)[:3]
+        return self.normalize_query(query), self.normalize_keys(keys), values
 
     def _joined_bias(self, kernels):
         """The bias of `kernels.joined`, or None."""

@@ -5,7 +5,7 @@ import functools
 import keras
 from keras import ops
 
-from keras_attn.checks import check_above, check_sizes
+from keras_attn.checks import check_above, check_choice, check_sizes
 from keras_attn.layers.attention_layer import call_masks
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
@@ -15,6 +15,7 @@ from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
 from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import zero_masked
+from keras_attn.ops.normalize_vectors import L2, LAYER, RMS
 from keras_attn.ops.scores import capped_score
 
 NOT_OFFERED = {
@@ -64,6 +65,10 @@ class MultiHeadAttention(MultiHead):
         soft_cap: float > 0 or None. c of c · tanh(score / c), instead of the score.
         positions: `RotaryPositions`, `AlibiBias`, `RelativeBias`, or None. How the score
             depends on the distance between query and key.
+        query_key_normalization: "layer" (without an offset) or "rms", which normalize the queries
+            and the keys of each head and multiply them by a learned gain (d_k,) each, shared by
+            the heads; "l2", which makes them of unit length and their score g · q · k with a
+            learned number g; or None. Before positions turn them.
 
     Call arguments:
         query: float (B, T, D).
@@ -87,8 +92,9 @@ class MultiHeadAttention(MultiHead):
 
     Raises:
         ValueError: a width or window < 1; num_key_value_heads that does not divide num_heads;
-            soft_cap ≤ 0; positions that do not fit the heads; dropout outside [0, 1); a list of
-            tensors; a key without a value; a mask of floats or of another shape.
+            soft_cap ≤ 0; positions that do not fit the heads; an unknown normalization; dropout
+            outside [0, 1); a list of tensors; a key without a value; a mask of floats or of another
+            shape.
 
     Example:
         >>> layer = MultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
@@ -100,10 +106,12 @@ class MultiHeadAttention(MultiHead):
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2; grouped queries Ainslie et al. 2023,
     arXiv:2305.13245, and Shazeer 2019, arXiv:1911.02150; sliding window Beltagy et al. 2020,
-    arXiv:2004.05150, 3.1; soft cap Gemma Team 2024, arXiv:2408.00118, 2. Differs: biases by
-    default. Differs from Keras' layer: fully masked rows are 0; padded queries are read as 0, and
-    their outputs are not zeroed; kernels are initialized like matrices (D, H·d_k), so their
-    standard deviation does not shrink with H.
+    arXiv:2004.05150, 3.1; soft cap Gemma Team 2024, arXiv:2408.00118, 2; normalization Dehghani et
+    al. 2023, arXiv:2302.05442, 2, and "l2" Henry et al. 2020, arXiv:2010.04245, 3. Differs: biases
+    by default; g is 10 at first, where Henry et al. compute it from the length of the sequences.
+    Differs from Keras' layer: fully masked rows are 0; padded queries are read as 0, and their
+    outputs are not zeroed; kernels are initialized like matrices (D, H·d_k), so their standard
+    deviation does not shrink with H.
     """
 
     def __init__(
@@ -121,6 +129,7 @@ class MultiHeadAttention(MultiHead):
         sliding_window=None,
         soft_cap=None,
         positions=None,
+        query_key_normalization=None,
         **kwargs,
     ):
         super().__init__(
@@ -136,7 +145,7 @@ class MultiHeadAttention(MultiHead):
             num_key_value_heads,
             **kwargs,
         )
-        check_scores(sliding_window, soft_cap)
+        check_scores(sliding_window, soft_cap, query_key_normalization)
         if positions is not None:
             if not isinstance(positions, RelativePositions):
                 raise ValueError(
@@ -145,6 +154,7 @@ class MultiHeadAttention(MultiHead):
                 )
             positions.check_heads(self.num_heads, self.key_dim)
         self.sliding_window, self.soft_cap, self.positions = sliding_window, soft_cap, positions
+        self.query_key_normalization = query_key_normalization
 
     @classmethod
     def from_config(cls, config):
@@ -243,7 +253,7 @@ class MultiHeadAttention(MultiHead):
         self._check_memory()
         units = self.num_heads * self.key_dim
         query = linear(inputs, kernels.query, kernels.query_bias, units)
-        query = steps.by_example(query, self.num_heads)
+        query = steps.by_example(self.normalize_query(query), self.num_heads)
         context, weights = self._attend(query, projected, key_mask[:, None, None, :])
         return self.merge_rows(context, kernels), weights
 
@@ -309,9 +319,12 @@ def added_biases(biases):
     return functools.reduce(ops.add, added) if added else None
 
 
-def check_scores(sliding_window, soft_cap):
-    """Raises ValueError unless both are None or in their range."""
+def check_scores(sliding_window, soft_cap, query_key_normalization):
+    """Raises ValueError unless all are None or in their range."""
     if sliding_window is not None:
         check_sizes(sliding_window=sliding_window)
     if soft_cap is not None:
         check_above("soft_cap", soft_cap)
+    if query_key_normalization is not None:
+        known = LAYER, RMS, L2
+        check_choice("query_key_normalization", query_key_normalization, known)

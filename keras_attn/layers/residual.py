@@ -3,8 +3,7 @@
 import keras
 
 from keras_attn.checks import check_choice, check_flag, check_probability
-
-LAYER, RMS = "layer", "rms"
+from keras_attn.ops.normalize_vectors import LAYER, RMS
 
 
 class Residual(keras.layers.Layer):

@@ -41,6 +41,7 @@ class TransformerBlock(MaskedLayer):
         gated=False,
         feed_forward_bias=True,
         parallel=False,
+        query_key_normalization=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -54,6 +55,7 @@ class TransformerBlock(MaskedLayer):
         self.sliding_window, self.positions = sliding_window, positions
         self.normalization, self.gated = normalization, gated
         self.feed_forward_bias, self.parallel = feed_forward_bias, check_flag("parallel", parallel)
+        self.query_key_normalization = query_key_normalization
         check_parallel(parallel, normalize_first)
         policy = self.dtype_policy
         itself = {"sliding_window": sliding_window, "positions": positions}
@@ -66,6 +68,7 @@ class TransformerBlock(MaskedLayer):
                 use_bias=use_bias,
                 num_key_value_heads=num_key_value_heads,
                 soft_cap=soft_cap,
+                query_key_normalization=query_key_normalization,
                 **(itself if name == self.attentions[0] else {}),
                 name=name,
                 dtype=policy,

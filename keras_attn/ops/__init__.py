@@ -65,6 +65,7 @@ from keras_attn.ops.memory_network import (
     sentence_ages,
 )
 from keras_attn.ops.multi_step_attention import multi_step_attention
+from keras_attn.ops.normalize_vectors import normalize_vectors
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
 from keras_attn.ops.recurrent import gru_step, lstm_step

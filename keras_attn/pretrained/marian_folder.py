@@ -51,6 +51,7 @@ _PLAIN = {
     "sliding_window": None,
     "soft_cap": None,
     "normalize_embeddings": False,
+    "query_key_normalization": None,
 }
 """What Marian's models in transformers can be, by field of `TransformerConfig`."""
 

@@ -235,6 +235,7 @@ DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CAUSAL = (("use_causal_mask", True),)
 ITSELF = {"scores": True, "sequence": True, "attends": True}
 MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3, 1, 7, 0.7)
+STABLE = {"query_key_normalization": "rms"}
 BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh", 1, 7, 0.7)
 GATED = ("rms", True, False, True)
 
@@ -242,17 +243,17 @@ GATED = ("rms", True, False, True)
 def _multi_head(positions=AlibiBias, **kwargs):
     heads = {} if positions is RotaryPositions else {"num_heads": 2}
     return MultiHeadAttention(
-        *MULTI_HEAD, positions=positions(**heads, dtype=kwargs.get("dtype")), **kwargs
+        *MULTI_HEAD, positions=positions(**heads, dtype=kwargs.get("dtype")), **{**STABLE, **kwargs}
     )
 
 
 def _block(cls, **kwargs):
-    return cls(*BLOCK, AlibiBias(2, dtype=kwargs.get("dtype")), *GATED, **kwargs)
+    return cls(*BLOCK, AlibiBias(2, dtype=kwargs.get("dtype")), *GATED, **STABLE, **kwargs)
 
 
 def _rotary_block(cls, **kwargs):
     positions = RotaryPositions(100.0, 2, True, SCALING, dtype=kwargs.get("dtype"))
-    return cls(*BLOCK, positions, *GATED, **kwargs)
+    return cls(*BLOCK, positions, *GATED, **{**STABLE, "query_key_normalization": "l2"}, **kwargs)
 
 
 QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 13))}
@@ -350,7 +351,7 @@ CASES = {
         memory=True,
     ),
     "multi_head_key": Case(
-        lambda **k: _multi_head(RelativeBias, **k),
+        lambda **k: _multi_head(RelativeBias, query_key_normalization="layer", **k),
         (QUERY, WIDE_KEYS, KEYS),
         scores=True,
         memory=True,

@@ -39,6 +39,7 @@ MODERN = {
         "key_dim": 4,
         "positions": "rotary",
         "sliding_window": 3,
+        "query_key_normalization": "rms",
     },
     "alibi": {
         "normalize_first": True,
@@ -48,6 +49,7 @@ MODERN = {
         "positions": "alibi",
         "soft_cap": 1.7,
         "use_bias": True,
+        "query_key_normalization": "l2",
     },
     "relative": {
         "activation": "gelu",
@@ -57,6 +59,7 @@ MODERN = {
         "positions": "relative",
         "position_arguments": {"num_buckets": 8, "max_distance": 5},
         "sliding_window": 4,
+        "query_key_normalization": "layer",
     },
     "interleaved": {
         **GATED,

@@ -58,13 +58,22 @@ FUNCTIONS = {"relu": lambda x: max(0.0, x), "silu": lambda x: x / (1 + math.exp(
 FUNCTIONS["gelu"] = lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2)))
 
 
-def multi_head(named, queries, values, sees, keys=None, turn=None, bias=None, cap=None):
+def normalized(vector, kind, gain):
+    """A query or key of a head, of a kind of `query_key_normalization`."""
+    if kind == "l2":
+        return vector / math.sqrt(sum(value**2 for value in vector))
+    mean = sum(vector) / len(vector) if kind == "layer" else 0.0
+    square = sum((value - mean) ** 2 for value in vector) / len(vector)
+    return np.array([(value - mean) / math.sqrt(square + 1e-6) for value in vector]) * gain
+
+
+def multi_head(named, queries, values, sees, keys=None, turn=None, bias=None, cap=None, norm=None):
     """outputs, one a query, and weights (H, T, S); `sees(t, s)` says whether t may look at s.
 
     Kernels are (D, H, d), that of the output (H, d, O); keys are the values if left out. Those of
     keys and values may have fewer heads, each for as many neighboring heads of queries.
     `turn(vector, position)` turns queries and keys, `bias(h, t, s)` is added to the scores, which
-    are kept within ±cap before.
+    are kept within ±cap before. `norm` is a kind of `normalized`.
     """
     keys = values if keys is None else keys
     _, heads, key_dim = named["query_kernel"].shape
@@ -78,9 +87,12 @@ def multi_head(named, queries, values, sees, keys=None, turn=None, bias=None, ca
 
     def score(h, t, s):
         query, key = projected("query", queries[t], h), projected("key", keys[s], h)
+        if norm is not None:
+            query = normalized(query, norm, named.get("query_gain"))
+            key = normalized(key, norm, named.get("key_gain"))
         if turn is not None:
             query, key = turn(query, t), turn(key, s)
-        value = query @ key / key_dim**0.5
+        value = query @ key * named.get("score_scale", key_dim**-0.5)
         value = value if cap is None else cap * math.tanh(value / cap)
         return value if bias is None else value + bias(h, t, s)
 
@@ -147,7 +159,7 @@ class Twin:
             window = config.sliding_window
             return sees(t, s) and (window is None or abs(t - s) < window)
 
-        arguments = {"cap": config.soft_cap}
+        arguments = {"cap": config.soft_cap, "norm": config.query_key_normalization}
         if config.positions == "rotary":
             arguments["turn"] = lambda x, p: turned(x, p, config.position_arguments)
         elif config.positions == "alibi":
@@ -160,7 +172,8 @@ class Twin:
 
     def _across(self, n, sees, keys):
         named = self._inside(f"decoder/block_{n}/cross_attention/")
-        return lambda xs: multi_head(named, xs, keys, sees, cap=self.config.soft_cap)
+        arguments = {"cap": self.config.soft_cap, "norm": self.config.query_key_normalization}
+        return lambda xs: multi_head(named, xs, keys, sees, **arguments)
 
     def _feed_forward(self, prefix):
         named, function = self._inside(f"{prefix}/feed_forward/"), FUNCTIONS[self.config.activation]

@@ -70,6 +70,8 @@ class TransformerConfig(LanguagePair):
         embed_start: bool. Whether START_ID has an embedding; False is zeros, as in Marian.
         output_transform: bool. Whether a dense layer with the activation and a normalization stand
             before the logits, as in BERT.
+        query_key_normalization: "layer", "rms" or "l2", of the queries and keys of all attentions,
+            see `MultiHeadAttention`; or None.
 
     Raises:
         ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, parts that do
@@ -104,6 +106,7 @@ class TransformerConfig(LanguagePair):
     output_bias: bool = False
     embed_start: bool = True
     output_transform: bool = False
+    query_key_normalization: str | None = None
 
     def __post_init__(self):
         self.check_vocabularies()
@@ -124,7 +127,7 @@ class TransformerConfig(LanguagePair):
         check_choice("normalization", self.normalization, (LAYER, RMS))
         check_parallel(self.parallel, self.normalize_first)
         check_groups(self.num_heads, self.num_key_value_heads)
-        check_scores(self.sliding_window, self.soft_cap)
+        check_scores(self.sliding_window, self.soft_cap, self.query_key_normalization)
         activation_function(self.activation)
         self._check_positions()
 
@@ -173,6 +176,7 @@ class TransformerConfig(LanguagePair):
             "num_key_value_heads": self.num_key_value_heads,
             "sliding_window": self.sliding_window,
             "soft_cap": self.soft_cap,
+            "query_key_normalization": self.query_key_normalization,
         }
 
     def added_positions(self, **kwargs):
