@@ -5,7 +5,7 @@ import functools
 import keras
 from keras import ops
 
-from keras_attn.checks import check_above, check_choice, check_sizes
+from keras_attn.checks import check_above, check_choice, check_flag, check_sizes
 from keras_attn.layers.attention_layer import call_masks
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
@@ -69,6 +69,8 @@ class MultiHeadAttention(MultiHead):
             and the keys of each head and multiply them by a learned gain (d_k,) each, shared by
             the heads; "l2", which makes them of unit length and their score g · q · k with a
             learned number g; or None. Before positions turn them.
+        use_sinks: bool. Whether each head h has a learned score z_h, 0 at first, that takes a part
+            of the weight and gives it to no key: α_s = exp(e_s) / (exp(z_h) + Σ exp(e_s)).
 
     Call arguments:
         query: float (B, T, D).
@@ -88,7 +90,7 @@ class MultiHeadAttention(MultiHead):
         outputs: (B, T, O), compute dtype, with the query's mask; 0, or the output's bias, where
             fully masked.
         weights: with return_attention_scores, float32 (B, H, T, S) before dropout; rows sum to 1,
-            or are all 0 where fully masked.
+            with sinks to less, or are all 0 where fully masked.
 
     Raises:
         ValueError: a width or window < 1; num_key_value_heads that does not divide num_heads;
@@ -107,11 +109,12 @@ class MultiHeadAttention(MultiHead):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2; grouped queries Ainslie et al. 2023,
     arXiv:2305.13245, and Shazeer 2019, arXiv:1911.02150; sliding window Beltagy et al. 2020,
     arXiv:2004.05150, 3.1; soft cap Gemma Team 2024, arXiv:2408.00118, 2; normalization Dehghani et
-    al. 2023, arXiv:2302.05442, 2, and "l2" Henry et al. 2020, arXiv:2010.04245, 3. Differs: biases
-    by default; g is 10 at first, where Henry et al. compute it from the length of the sequences.
-    Differs from Keras' layer: fully masked rows are 0; padded queries are read as 0, and their
-    outputs are not zeroed; kernels are initialized like matrices (D, H·d_k), so their standard
-    deviation does not shrink with H.
+    al. 2023, arXiv:2302.05442, 2, and "l2" Henry et al. 2020, arXiv:2010.04245, 3; sinks OpenAI
+    2025, arXiv:2508.10925, 2.2, and Xiao et al. 2023, arXiv:2309.17453. Differs: biases by default;
+    g is 10 at first, where Henry et al. compute it from the length of the sequences. Differs from
+    Keras' layer: fully masked rows are 0; padded queries are read as 0, and their outputs are not
+    zeroed; kernels are initialized like matrices (D, H·d_k), so their standard deviation does not
+    shrink with H.
     """
 
     def __init__(
@@ -130,6 +133,7 @@ class MultiHeadAttention(MultiHead):
         soft_cap=None,
         positions=None,
         query_key_normalization=None,
+        use_sinks=False,
         **kwargs,
     ):
         super().__init__(
@@ -155,6 +159,7 @@ class MultiHeadAttention(MultiHead):
             positions.check_heads(self.num_heads, self.key_dim)
         self.sliding_window, self.soft_cap, self.positions = sliding_window, soft_cap, positions
         self.query_key_normalization = query_key_normalization
+        self.use_sinks = check_flag("use_sinks", use_sinks)
 
     @classmethod
     def from_config(cls, config):
@@ -170,6 +175,10 @@ class MultiHeadAttention(MultiHead):
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape
         self.make_kernels(query_shape[-1], value_shape[-1], (key_shape or value_shape)[-1])
+        self.sinks = None
+        if self.use_sinks:
+            shape = (self.num_heads,)
+            self.sinks = self.add_weight(shape=shape, initializer="zeros", name="sinks")
         if self.positions is not None and not self.positions.built:
             self.positions.build((None,))
 
@@ -204,7 +213,7 @@ class MultiHeadAttention(MultiHead):
             projected = projected._replace(keys=self.positions.rotate(projected.keys, places[1]))
             biases.append(self.positions.bias(*places))
         mask, dropout = masks.by_head(), self.drop(training)
-        if return_attention_scores or dropout or self.soft_cap:
+        if return_attention_scores or dropout or self.soft_cap or self.use_sinks:
             context, weights = self._attend(query, projected, mask, dropout, biases)
         else:
             context = attention_context(query, *projected, mask, added_biases(biases))
@@ -280,7 +289,7 @@ class MultiHeadAttention(MultiHead):
             bias = self.positions.bias(places, slots)
         written = [write_slots(old, added, steps) for old, added in zip(cache, new)]
         cache, seen = (KeysAndValues(*parts) for parts in zip(*written))
-        context = attend_slots(query, *seen, steps, self.soft_cap, bias)
+        context = attend_slots(query, *seen, steps, self.soft_cap, bias, self._sinks())
         return self.merge_rows(context, kernels), cache
 
     def _rotated_rows(self, keys, positions):
@@ -301,7 +310,11 @@ class MultiHeadAttention(MultiHead):
         scores = capped_score(query, projected.keys, self.soft_cap)
         if (bias := added_biases(biases)) is not None:
             scores = scores + bias
-        return attend(scores, projected.values, mask, dropout)
+        return attend(scores, projected.values, mask, dropout, sinks=self._sinks())
+
+    def _sinks(self):
+        """float32 (H, 1, 1), or None."""
+        return None if self.sinks is None else ops.cast(self.sinks, "float32")[:, None, None]
 
     def _check_memory(self):
         """Raises ValueError unless a memory may be attended to without knowing where a query is."""

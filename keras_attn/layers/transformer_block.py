@@ -42,6 +42,7 @@ class TransformerBlock(MaskedLayer):
         feed_forward_bias=True,
         parallel=False,
         query_key_normalization=None,
+        use_sinks=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -56,6 +57,7 @@ class TransformerBlock(MaskedLayer):
         self.normalization, self.gated = normalization, gated
         self.feed_forward_bias, self.parallel = feed_forward_bias, check_flag("parallel", parallel)
         self.query_key_normalization = query_key_normalization
+        self.use_sinks = check_flag("use_sinks", use_sinks)
         check_parallel(parallel, normalize_first)
         policy = self.dtype_policy
         itself = {"sliding_window": sliding_window, "positions": positions}
@@ -69,6 +71,7 @@ class TransformerBlock(MaskedLayer):
                 num_key_value_heads=num_key_value_heads,
                 soft_cap=soft_cap,
                 query_key_normalization=query_key_normalization,
+                use_sinks=use_sinks,
                 **(itself if name == self.attentions[0] else {}),
                 name=name,
                 dtype=policy,

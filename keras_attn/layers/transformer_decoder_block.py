@@ -51,7 +51,7 @@ class TransformerDecoderBlock(TransformerBlock):
         gated, feed_forward_bias: as `gated` and `use_bias` of `FeedForward`.
         parallel: bool. x + Σ f(LN(x)) over the sublayers, with one normalization; requires
             normalize_first.
-        query_key_normalization: as in `MultiHeadAttention`, of both attentions.
+        query_key_normalization, use_sinks: as in `MultiHeadAttention`, of both attentions.
 
     Call arguments:
         query: float (N, T, D), N = B·C: C sequences for each of B examples, which are neighbors.

@@ -29,7 +29,7 @@ class TransformerEncoderBlock(TransformerBlock):
         gated, feed_forward_bias: as `gated` and `use_bias` of `FeedForward`.
         parallel: bool. x + Σ f(LN(x)) over the sublayers, with one normalization; requires
             normalize_first.
-        query_key_normalization: as in `MultiHeadAttention`.
+        query_key_normalization, use_sinks: as in `MultiHeadAttention`.
 
     Call arguments:
         inputs: float (B, S, D).

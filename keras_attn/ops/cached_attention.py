@@ -221,7 +221,7 @@ def _slots_mask(ancestors, slots, positions, window=None):
     return ops.transpose(seen, (0, 2, 1, 3))[:, :, None]
 
 
-def attend_slots(query, keys, values, steps, soft_cap=None, bias=None):
+def attend_slots(query, keys, values, steps, soft_cap=None, bias=None, sinks=None):
     """Attention of the steps of an example over all its caches.
 
     The caches are read as they lie: a product for each cache and head, then a sum over caches.
@@ -233,23 +233,24 @@ def attend_slots(query, keys, values, steps, soft_cap=None, bias=None):
         steps: `NextSteps`.
         soft_cap: float > 0 or None. See `ops.capped_score`.
         bias: float, broadcastable to (B, H, K·P, L), added to the scores; None for none.
+        sinks: float32 (H, 1, 1), see `ops.attention_weights`; None for none.
 
     Returns:
         context: (B, H, K·P, d_v), dtype of the values.
     """
-    if steps.width == 1 and soft_cap is None:
+    if steps.width == 1 and soft_cap is None and sinks is None:
         return attention_context(query, keys, values, steps.mask, bias)
     if steps.width == 1:
         scores = capped_score(query, keys, soft_cap)
         scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
-        return attend(scores, values, steps.mask)[0]
+        return attend(scores, values, steps.mask, sinks=sinks)[0]
     leading = -1, steps.width, keys.shape[1], ops.shape(steps.mask)[-1]
     keys, values = (ops.reshape(array, (*leading, array.shape[-1])) for array in (keys, values))
     scores = capped_score(query[:, None], keys, soft_cap)
     if bias is not None:
         by_cache = bias if len(bias.shape) == 3 else bias[:, None]
         scores = scores + ops.cast(by_cache, scores.dtype)
-    weights = ops.cast(attention_weights(scores, steps.mask, (-1, 1)), values.dtype)
+    weights = ops.cast(attention_weights(scores, steps.mask, (-1, 1), sinks), values.dtype)
     if values.shape[2] == query.shape[1]:
         return ops.sum(ops.matmul(weights, values), axis=1)
     return ops.sum(grouped_product(weights, values, values.dtype), axis=1)

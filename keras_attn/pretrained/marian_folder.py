@@ -52,6 +52,7 @@ _PLAIN = {
     "soft_cap": None,
     "normalize_embeddings": False,
     "query_key_normalization": None,
+    "use_sinks": False,
 }
 """What Marian's models in transformers can be, by field of `TransformerConfig`."""
 

@@ -235,7 +235,7 @@ DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CAUSAL = (("use_causal_mask", True),)
 ITSELF = {"scores": True, "sequence": True, "attends": True}
 MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3, 1, 7, 0.7)
-STABLE = {"query_key_normalization": "rms"}
+STABLE = {"query_key_normalization": "rms", "use_sinks": True}
 BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh", 1, 7, 0.7)
 GATED = ("rms", True, False, True)
 

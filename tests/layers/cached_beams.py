@@ -17,6 +17,7 @@ LAYERS = {
     )
     for kind in ("layer", "rms", "l2")
 }
+LAYERS["sinks"] = lambda: MultiHeadAttention(4, 3, 5, num_key_value_heads=2, use_sinks=True)
 
 
 def randomized(layer, *shapes, seed=3):

@@ -1,9 +1,11 @@
-"""Normalized queries and keys against the slow twin, caches and a peer."""
+"""Normalized queries and keys, and sinks: against the slow twin, caches and peers."""
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.layers import MultiHeadAttention, RotaryPositions
+from keras_attn.models import TransformerConfig
 from tests.backends import OTHERS
 from tests.layers.cached_beams import LAYERS, check_beams, randomized
 from tests.processes import run_module
@@ -65,9 +67,50 @@ def test_scores_do_not_grow_with_the_inputs(kind):
     )
 
 
-def test_an_unknown_normalization():
-    with pytest.raises(ValueError, match=r"in \('layer', 'rms', 'l2'\)\. Received: .*'batch'"):
-        MultiHeadAttention(2, 3, query_key_normalization="batch")
+def test_sinks_equal_their_twin():
+    layer = attention(QUERY.shape, KEYS.shape, use_sinks=True)
+    check_twin(layer, QUERY, KEYS, KEYS_MASK)
+    expected = layer(QUERY, KEYS, value_mask=KEYS_MASK, **WEIGHTS)
+    memory = layer.attend(QUERY, layer.project(KEYS), KEYS_MASK)
+    for output, wanted in zip(memory, expected, strict=True):
+        np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_high_sink_takes_all_the_weight_and_a_low_one_takes_none():
+    layer, plain = MultiHeadAttention(2, 3, use_sinks=True), MultiHeadAttention(2, 3)
+    randomized(plain, KEYS.shape), layer.build(KEYS.shape)
+    layer.set_weights([*plain.get_weights(), np.array([100.0, -100.0])])
+    weights = layer(KEYS, **WEIGHTS)[1]
+    assert np.max(weights[:, 0]) < 1e-30
+    np.testing.assert_allclose(weights[:, 1], plain(KEYS, **WEIGHTS)[1][:, 1], rtol=1e-5)
+
+
+def test_sinks_beside_fully_masked_rows_have_finite_gradients():
+    layer, query = attention(QUERY.shape, KEYS.shape, use_sinks=True), tf.Variable(QUERY)
+    mask = np.array([[True], [False]]) & KEYS_MASK
+    with tf.GradientTape() as tape:
+        outputs, weights = layer(query, KEYS, value_mask=mask, **WEIGHTS)
+        loss = tf.reduce_sum(tf.sin(outputs)) + tf.reduce_sum(weights**2)
+    assert not np.any(weights[1]) and np.all(weights[0, ..., :4] > 0)
+    slope, sinks = tape.gradient(loss, (query, layer.sinks.value))
+    assert np.isfinite(slope).all() and np.all(np.abs(sinks) > 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"query_key_normalization": "batch"},
+            r"in \('layer', 'rms', 'l2'\)\. Received: .*'batch'",
+        ),
+        ({"use_sinks": 1}, "Expected use_sinks to be True or False. Received: use_sinks=1"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        MultiHeadAttention(2, 3, **options)
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(13, **options)
 
 
 @pytest.mark.systems
@@ -99,4 +142,25 @@ def test_normalization_equals_that_of_qwen3():
         expected, weights = theirs(inputs, turns, mask)
     outputs = layer(KEYS, use_causal_mask=True, **WEIGHTS)
     np.testing.assert_allclose(outputs[0], expected.numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs[1], weights.numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.systems
+def test_sinks_equal_those_of_gpt_oss():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
+
+    layer = attention(QUERY.shape, KEYS.shape, use_sinks=True)
+    projected = layer.project(KEYS)
+    query, keys, values = (
+        torch.from_numpy(np.array(part)) for part in (layer.project_query(QUERY), *projected)
+    )
+    module = torch.nn.Module()
+    module.num_key_value_groups, module.sinks = 3, torch.from_numpy(np.array(layer.sinks))
+    mask = torch.where(torch.from_numpy(KEYS_MASK)[:, None, None], 0.0, -1e30)
+    context, weights = eager_attention_forward(module, query, keys, values, mask, 3**-0.5)
+    merged = layer.merge(np.moveaxis(context.numpy(), 1, 2))
+    outputs = layer(QUERY, KEYS, value_mask=KEYS_MASK, **WEIGHTS)
+    np.testing.assert_allclose(outputs[0], merged, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(outputs[1], weights.numpy(), rtol=1e-4, atol=1e-6)

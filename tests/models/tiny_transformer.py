@@ -40,6 +40,7 @@ MODERN = {
         "positions": "rotary",
         "sliding_window": 3,
         "query_key_normalization": "rms",
+        "use_sinks": True,
     },
     "alibi": {
         "normalize_first": True,
@@ -50,6 +51,7 @@ MODERN = {
         "soft_cap": 1.7,
         "use_bias": True,
         "query_key_normalization": "l2",
+        "use_sinks": True,
     },
     "relative": {
         "activation": "gelu",

@@ -101,8 +101,11 @@ def multi_head(named, queries, values, sees, keys=None, turn=None, bias=None, ca
         for h in range(heads):
             open_keys = [s for s in range(len(keys)) if sees(t, s)]
             exponentials = {s: math.exp(score(h, t, s)) for s in open_keys}
+            total = sum(exponentials.values())
+            if "sinks" in named:
+                total += math.exp(named["sinks"][h])
             for s in open_keys:
-                weights[h, t, s] = exponentials[s] / sum(exponentials.values())
+                weights[h, t, s] = exponentials[s] / total
                 context = weights[h, t, s] * projected("value", values[s], h)
                 output = output + context @ named["output_kernel"][h]
         outputs.append(output)

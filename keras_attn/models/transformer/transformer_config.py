@@ -72,6 +72,7 @@ class TransformerConfig(LanguagePair):
             before the logits, as in BERT.
         query_key_normalization: "layer", "rms" or "l2", of the queries and keys of all attentions,
             see `MultiHeadAttention`; or None.
+        use_sinks: bool. Whether the heads of all attentions have sinks.
 
     Raises:
         ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, parts that do
@@ -107,6 +108,7 @@ class TransformerConfig(LanguagePair):
     embed_start: bool = True
     output_transform: bool = False
     query_key_normalization: str | None = None
+    use_sinks: bool = False
 
     def __post_init__(self):
         self.check_vocabularies()
@@ -117,7 +119,13 @@ class TransformerConfig(LanguagePair):
             check_sizes(num_decoder_layers=self.num_decoder_layers)
         for name in ("normalize_first", "use_bias", "gated", "feed_forward_bias", "parallel"):
             check_flag(name, getattr(self, name))
-        for name in ("normalize_embeddings", "output_bias", "embed_start", "output_transform"):
+        for name in (
+            "normalize_embeddings",
+            "output_bias",
+            "embed_start",
+            "output_transform",
+            "use_sinks",
+        ):
             check_flag(name, getattr(self, name))
         for name in ("dropout", "attention_dropout"):
             check_probability(name, getattr(self, name))
@@ -177,6 +185,7 @@ class TransformerConfig(LanguagePair):
             "sliding_window": self.sliding_window,
             "soft_cap": self.soft_cap,
             "query_key_normalization": self.query_key_normalization,
+            "use_sinks": self.use_sinks,
         }
 
     def added_positions(self, **kwargs):
