@@ -8,6 +8,7 @@ from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.copy_mixture import CopyMixture
+from keras_attn.layers.differential_attention import DifferentialAttention
 from keras_attn.layers.dnc_cell import DNCCell, DNCState
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward

@@ -221,6 +221,12 @@ class MultiHead(Projections, MaskedLayer):
         query, keys, values = self._by_head(projected, self._widths())
         return self.normalize_query(query), KeysAndValues(self.normalize_keys(keys), values)
 
+    def project_all(self, query, value, key, kernels):
+        """Queries by head and `KeysAndValues` of a call, by one product in self-attention."""
+        if value is query and key is query and kernels.joined is not None:
+            return self.project_self(query, kernels)
+        return self.project_query(query, kernels), self.project(value, key, kernels)
+
     def normalize_query(self, query):
         """Queries (..., d_k), or rows (..., H·d_k), normalized by head if the layer does so.
 
@@ -288,6 +294,12 @@ class MultiHead(Projections, MaskedLayer):
         batch, _, length, _ = ops.shape(context)
         rows = self.merge_rows(context, kernels)
         return ops.reshape(rows, (batch, length, rows.shape[-1]))
+
+    def zero_cache(self, rows, slots):
+        """`KeysAndValues` of zeros with leading axis `rows` and so many slots."""
+        widths = self.key_dim, self.value_dim or self.key_dim
+        shapes = ((rows, self.groups, slots, width) for width in widths)
+        return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
     def drop(self, training=None):
         """The `dropout` argument of `ops.attend`."""

@@ -9,7 +9,7 @@ from keras_attn.checks import check_above, check_choice, check_flag, check_sizes
 from keras_attn.layers.attention_layer import call_masks
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
-from keras_attn.layers.relative_positions import RelativePositions
+from keras_attn.layers.relative_positions import check_positions
 from keras_attn.ops.attend import attend
 from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
@@ -150,13 +150,7 @@ class MultiHeadAttention(MultiHead):
             **kwargs,
         )
         check_scores(sliding_window, soft_cap, query_key_normalization)
-        if positions is not None:
-            if not isinstance(positions, RelativePositions):
-                raise ValueError(
-                    "Expected positions to be RotaryPositions, AlibiBias or RelativeBias. "
-                    f"Received: positions={positions!r}"
-                )
-            positions.check_heads(self.num_heads, self.key_dim)
+        check_positions(positions, num_heads, key_dim)
         self.sliding_window, self.soft_cap, self.positions = sliding_window, soft_cap, positions
         self.query_key_normalization = query_key_normalization
         self.use_sinks = check_flag("use_sinks", use_sinks)
@@ -200,12 +194,8 @@ class MultiHeadAttention(MultiHead):
         given = query_mask, value_mask, key_mask, mask, attention_mask, use_causal_mask
         options = {"heads": self.num_heads, "window": self.sliding_window}
         masks = call_masks(query, value, key, *given, **options)
-        query, value, key = masks.apply(query, value, key)
         kernels = self.kernels()
-        if value is query and key is query and kernels.joined is not None:
-            query, projected = self.project_self(query, kernels)
-        else:
-            query, projected = self.project_query(query, kernels), self.project(value, key, kernels)
+        query, projected = self.project_all(*masks.apply(query, value, key), kernels)
         biases = [attention_bias]
         if self.positions is not None:
             places = [ops.arange(ops.shape(part)[2]) for part in (query, projected.keys)]
@@ -301,10 +291,7 @@ class MultiHeadAttention(MultiHead):
     def empty_cache(self, rows, length):
         """`KeysAndValues` of zeros for `rows` hypotheses and `length` steps: a slot for each, or
         for each of the window."""
-        widths = self.key_dim, self.value_dim or self.key_dim
-        slots = cache_slots(length, self.sliding_window)
-        shapes = ((rows, self.groups, slots, width) for width in widths)
-        return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
+        return self.zero_cache(rows, cache_slots(length, self.sliding_window))
 
     def _attend(self, query, projected, mask, dropout=None, biases=()):
         scores = capped_score(query, projected.keys, self.soft_cap)

@@ -72,3 +72,16 @@ class PositionBias(RelativePositions):
         *queries, length = query_positions_shape
         *keys, size = key_positions_shape
         return (*(queries or keys), self.num_heads, length, size)
+
+
+def check_positions(positions, num_heads, key_dim):
+    """Raises ValueError unless they are positions that fit heads of this number and width, or
+    None."""
+    if positions is None:
+        return
+    if not isinstance(positions, RelativePositions):
+        raise ValueError(
+            "Expected positions to be RotaryPositions, AlibiBias or RelativeBias. "
+            f"Received: positions={positions!r}"
+        )
+    positions.check_heads(num_heads, key_dim)

@@ -18,6 +18,11 @@ from keras_attn.ops.compiled import compiled
 from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.differential_attention import (
+    differential_attention,
+    differential_scale,
+    initial_lambda,
+)
 from keras_attn.ops.dynamic_memory import (
     allocation_weights,
     follow_links,

@@ -14,6 +14,7 @@ from keras_attn.layers import (
     AttentionPooling,
     ContextGRUCell,
     CopyMixture,
+    DifferentialAttention,
     DNCCell,
     DotAttention,
     FeedForward,
@@ -256,6 +257,13 @@ def _rotary_block(cls, **kwargs):
     return cls(*BLOCK, positions, *GATED, **{**STABLE, "query_key_normalization": "l2"}, **kwargs)
 
 
+def _differential(positions=AlibiBias, **kwargs):
+    heads = {} if positions is RotaryPositions else {"num_heads": 2}
+    options = {"output_shape": 7, "dropout": 0.2, "num_key_value_heads": 1}
+    positions = positions(**heads, dtype=kwargs.get("dtype"))
+    return DifferentialAttention(2, 4, 5, 0.3, 1e-4, positions, **options, **kwargs)
+
+
 QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 13))}
 
 
@@ -361,6 +369,11 @@ CASES = {
         (KEYS,),
         arguments=CAUSAL,
         **ITSELF,
+    ),
+    "differential": Case(_differential, (QUERY, WIDE_KEYS), scores=True, memory=True),
+    "differential_key": Case(_differential, (QUERY, WIDE_KEYS, KEYS), scores=True),
+    "differential_self": Case(
+        lambda **k: _differential(RotaryPositions, **k), (KEYS,), arguments=CAUSAL, **ITSELF
     ),
     "restricted_self": Case(_restricted, (KEYS,), **ITSELF),
     "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),

@@ -6,7 +6,7 @@ Run as `python -m tests.layers.cached_beams` under any backend.
 import numpy as np
 from keras import ops
 
-from keras_attn.layers import MultiHeadAttention, RotaryPositions
+from keras_attn.layers import AlibiBias, DifferentialAttention, MultiHeadAttention, RotaryPositions
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
 from keras_attn.ops.hypotheses import gather_hypotheses
 
@@ -18,6 +18,10 @@ LAYERS = {
     for kind in ("layer", "rms", "l2")
 }
 LAYERS["sinks"] = lambda: MultiHeadAttention(4, 3, 5, num_key_value_heads=2, use_sinks=True)
+LAYERS["differential"] = lambda: DifferentialAttention(
+    4, 8, 5, positions=RotaryPositions(), num_key_value_heads=2
+)
+LAYERS["biased_differential"] = lambda: DifferentialAttention(4, 6, positions=AlibiBias(4))
 
 
 def randomized(layer, *shapes, seed=3):

@@ -1,4 +1,4 @@
-"""Normalized queries and keys, and sinks: against the slow twin, caches and peers."""
+"""Normalized queries and keys, and sinks: against the slow twin and peers."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ import tensorflow as tf
 
 from keras_attn.layers import MultiHeadAttention, RotaryPositions
 from keras_attn.models import TransformerConfig
-from tests.backends import OTHERS
-from tests.layers.cached_beams import LAYERS, check_beams, randomized
-from tests.processes import run_module
+from tests.layers.cached_beams import randomized
 from tests.reference import transformer as twin
 
 RANDOM = np.random.default_rng(5)
@@ -46,17 +44,6 @@ def test_normalized_queries_and_keys_equal_their_twin(kind):
     ):
         np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(other, wanted, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", LAYERS)
-def test_cached_hypotheses_equal_whole_sequences(name):
-    check_beams(LAYERS[name]())
-
-
-@pytest.mark.systems
-@pytest.mark.parametrize("backend", OTHERS)
-def test_cached_hypotheses_on_other_backends(backend):
-    run_module("tests.layers.cached_beams", backend=backend)
 
 
 @each_kind
