@@ -20,6 +20,7 @@ from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.hybrid_attention import HybridAttention
 from keras_attn.layers.last_state_attention import LastStateAttention
 from keras_attn.layers.learned_positions import LearnedPositions
+from keras_attn.layers.linear_attention import LinearAttention
 from keras_attn.layers.local_monotonic_attention import LocalMonotonicAttention
 from keras_attn.layers.local_predictive_attention import LocalPredictiveAttention
 from keras_attn.layers.location_attention import LocationAttention

@@ -41,6 +41,13 @@ from keras_attn.ops.hypotheses import (
     select_hypotheses,
 )
 from keras_attn.ops.linear import as_rows, linear, loop_kernel, merge_heads, rows_as, split_heads
+from keras_attn.ops.linear_attention import (
+    LinearSums,
+    causal_linear_attention,
+    linear_attention,
+    linear_attention_weights,
+    positive_features,
+)
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.masks import (
     as_attention_mask,

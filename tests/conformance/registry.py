@@ -25,6 +25,7 @@ from keras_attn.layers import (
     HybridAttention,
     LastStateAttention,
     LearnedPositions,
+    LinearAttention,
     LocalMonotonicAttention,
     LocalPredictiveAttention,
     LocationAttention,
@@ -290,6 +291,11 @@ def _restricted(**kwargs):
     return RestrictedSelfAttention(4, 3, 1, 5, num_key_value_heads=2, **options, **kwargs)
 
 
+def _linear(**kwargs):
+    options = {"use_bias": False, "output_shape": 7, "kernel_initializer": "he_normal"}
+    return LinearAttention(4, 3, 5, 2, num_key_value_heads=2, **options, **kwargs)
+
+
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), scores=True, memory=True),
     "dot_self": Case(DotAttention, (KEYS,), **ITSELF),
@@ -376,6 +382,8 @@ CASES = {
         lambda **k: _differential(RotaryPositions, **k), (KEYS,), arguments=CAUSAL, **ITSELF
     ),
     "restricted_self": Case(_restricted, (KEYS,), **ITSELF),
+    "linear": Case(_linear, (QUERY, WIDE_KEYS), scores=True, memory=True),
+    "linear_self": Case(_linear, (KEYS,), arguments=CAUSAL, **ITSELF),
     "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
     "multi_step_key": Case(MultiStepAttention, (QUERY, WIDE_KEYS, KEYS, (2, 3, 5)), scores=True),
     "multi_step_self": Case(MultiStepAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
