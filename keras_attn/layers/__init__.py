@@ -37,6 +37,7 @@ from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.ntm_cell import NTMCell, NTMState
 from keras_attn.layers.patch_encoder import PatchEncoder
+from keras_attn.layers.perceiver_resampler import PerceiverResampler
 from keras_attn.layers.relation_bias import RelationBias
 from keras_attn.layers.relative_bias import RelativeBias
 from keras_attn.layers.relative_positions import RelativePositions

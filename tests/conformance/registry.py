@@ -41,6 +41,7 @@ from keras_attn.layers import (
     NGramEmbedding,
     NTMCell,
     PatchEncoder,
+    PerceiverResampler,
     RelationBias,
     RelativeBias,
     RestrictedSelfAttention,
@@ -296,6 +297,11 @@ def _linear(**kwargs):
     return LinearAttention(4, 3, 5, 2, num_key_value_heads=2, **options, **kwargs)
 
 
+def _resampler(**kwargs):
+    probabilities, options = (0.2, 0.3), (True, 1e-5, "gelu_tanh", "he_normal")
+    return PerceiverResampler(7, 2, 2, 3, 13, *probabilities, *options, **kwargs)
+
+
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), scores=True, memory=True),
     "dot_self": Case(DotAttention, (KEYS,), **ITSELF),
@@ -410,6 +416,7 @@ CASES = {
     "attention_pooling": Case(
         lambda **k: AttentionPooling(AdditiveAttention(7), "he_normal", **k), (KEYS,), scores=True
     ),
+    "perceiver_resampler": Case(_resampler, (KEYS,), scores=True),
     "masked_convolution": Case(
         lambda **k: MaskedConvolution(5, 3, "gelu", **k), (KEYS,), sequence=True
     ),
