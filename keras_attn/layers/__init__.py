@@ -31,6 +31,7 @@ from keras_attn.layers.memory_bank_cell import MemoryBankCell
 from keras_attn.layers.memory_network import MemoryNetwork
 from keras_attn.layers.memory_rnn import MemoryRNN
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
+from keras_attn.layers.multi_head_latent_attention import MultiHeadLatentAttention
 from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource

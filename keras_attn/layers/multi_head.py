@@ -303,12 +303,17 @@ class MultiHead(Projections, MaskedLayer):
 
     def drop(self, training=None):
         """The `dropout` argument of `ops.attend`."""
-        if self.seed_generator is None or not training:
-            return None
-        return lambda weights: keras.random.dropout(weights, self.dropout, seed=self.seed_generator)
+        return weight_dropout(self, training)
 
     def get_config(self):
         return {**super().get_config(), "output_shape": self.output_dim}
+
+
+def weight_dropout(layer, training=None):
+    """The `dropout` argument of `ops.attend` for a layer with a rate and a generator, or None."""
+    if layer.seed_generator is None or not training:
+        return None
+    return lambda weights: keras.random.dropout(weights, layer.dropout, seed=layer.seed_generator)
 
 
 def check_groups(num_heads, num_key_value_heads):

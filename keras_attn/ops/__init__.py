@@ -40,6 +40,7 @@ from keras_attn.ops.hypotheses import (
     repeat_hypotheses,
     select_hypotheses,
 )
+from keras_attn.ops.latent_attention import attend_latents, latent_score
 from keras_attn.ops.linear import as_rows, linear, loop_kernel, merge_heads, rows_as, split_heads
 from keras_attn.ops.linear_attention import (
     LinearSums,

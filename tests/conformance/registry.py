@@ -35,6 +35,7 @@ from keras_attn.layers import (
     MemoryNetwork,
     MemoryRNN,
     MultiHeadAttention,
+    MultiHeadLatentAttention,
     MultiplicativeAttention,
     MultiStepAttention,
     NextSource,
@@ -302,6 +303,12 @@ def _resampler(**kwargs):
     return PerceiverResampler(7, 2, 2, 3, 13, *probabilities, *options, **kwargs)
 
 
+def _latent(**kwargs):
+    positions = RotaryPositions(100.0, 2, True, SCALING, dtype=kwargs.get("dtype"))
+    options = 5, 7, 0.2, positions, 1e-5, "he_normal", 3
+    return MultiHeadLatentAttention(2, 3, 11, 4, *options, **kwargs)
+
+
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), scores=True, memory=True),
     "dot_self": Case(DotAttention, (KEYS,), **ITSELF),
@@ -390,6 +397,7 @@ CASES = {
     "restricted_self": Case(_restricted, (KEYS,), **ITSELF),
     "linear": Case(_linear, (QUERY, WIDE_KEYS), scores=True, memory=True),
     "linear_self": Case(_linear, (KEYS,), arguments=CAUSAL, **ITSELF),
+    "multi_head_latent": Case(_latent, (KEYS,), **ITSELF),
     "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
     "multi_step_key": Case(MultiStepAttention, (QUERY, WIDE_KEYS, KEYS, (2, 3, 5)), scores=True),
     "multi_step_self": Case(MultiStepAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
