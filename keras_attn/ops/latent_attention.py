@@ -53,9 +53,10 @@ def attend_latents(query, rotary_query, latents, steps, key_kernel, value_kernel
     """
     dtype, scale = latents.dtype, _scale(query, rotary_query)
     absorbed = batched_product(query, key_kernel, dtype)
+    scale = scale * math.sqrt(latents.shape[-1])  # Which `attend_slots` divides by.
     query = ops.concatenate([absorbed, rotary_query], axis=-1) * scale
     # The rotary keys are summed, too: less work than a copy of the caches without them.
-    context = attend_slots(query, latents, latents, steps, dot_score)
+    context = attend_slots(query, latents, latents, steps)
     return batched_product(context[..., : value_kernel.shape[1]], value_kernel, dtype)
 
 
