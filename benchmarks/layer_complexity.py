@@ -8,8 +8,8 @@ dashed lines through the last point. The layers are single-headed self-attention
 restricted to r neighbors on each side, a GRU and a convolution of width k, without projections
 around them. Memory is what the process' peak rises by from a pass over a short sequence.
 
-`--kinds` measures others, such as self-attention under the mask of the restricted one, and
-`--memory` draws the memory below the time.
+`--kinds` measures others, such as self-attention under the mask of the restricted one, and what
+came after the paper; `--memory` draws the memory below the time.
 """
 
 import argparse
@@ -24,10 +24,12 @@ import numpy as np
 from benchmarks.processes import in_its_own_process, peak
 from benchmarks.timing import table
 from keras_attn.cores import cores
+from keras_attn.ops.linear_attention import CHUNK
 
 LENGTHS, WIDTHS = (64, 256, 1024, 4096, 16384), (64, 256, 1024)
-RADIUS, KERNEL = 64, 3
+RADIUS, KERNEL, LATENTS = 64, 3, 64
 RESTRICTED, MASKED = "restricted", "self-attention, masked"
+LINEAR, QUERIES, DIFFERENCE = "linear", "latent queries", "differential"
 
 
 class Cost(NamedTuple):
@@ -74,6 +76,14 @@ KINDS = {
         lambda n: math.ceil(n / (KERNEL // 2)),
     ),
     MASKED: Kind("n²d", lambda n, d: 2 * n * n * d, lambda n: 1, lambda n: math.ceil(n / RADIUS)),
+    LINEAR: Kind(
+        "nd²",
+        lambda n, d: 2 * n * d * (d + min(n, CHUNK)),
+        lambda n: math.ceil(n / CHUNK),
+        lambda n: 1,
+    ),
+    QUERIES: Kind("mnd", lambda n, d: 2 * LATENTS * n * d, lambda n: 1, lambda n: 1),
+    DIFFERENCE: Kind("n²d", lambda n, d: 3 * n * n * d, lambda n: 1, lambda n: 1),
 }
 PAPER = ("self-attention", RESTRICTED, "recurrent", "convolution")
 """Those of the paper's table."""
@@ -85,6 +95,8 @@ def layer(kind: str, width: int) -> Callable:
 
     from keras_attn.layers import ContextGRUCell, MaskedConvolution
     from keras_attn.ops.attend import attend
+    from keras_attn.ops.differential_attention import differential_attention
+    from keras_attn.ops.linear_attention import LinearSums, causal_linear_attention
     from keras_attn.ops.masks import sliding_window_mask
     from keras_attn.ops.recurrent import masked_recurrence
     from keras_attn.ops.restricted_attention import restricted_attention
@@ -104,6 +116,14 @@ def layer(kind: str, width: int) -> Callable:
         return lambda inputs: restricted_attention(
             inputs[:, None], inputs[:, None], inputs[:, None], RADIUS
         )[0]
+    if kind == LINEAR:
+        sums = LinearSums(keras.ops.zeros((1, 1, width, width)), keras.ops.zeros((1, 1, width)))
+        return lambda inputs: causal_linear_attention(*[inputs[:, None]] * 3, sums)[0]
+    if kind == QUERIES:
+        latents = keras.random.normal((1, LATENTS, width))
+        return lambda inputs: attend(scaled_dot_score(latents, inputs), inputs)[0]
+    if kind == DIFFERENCE:
+        return lambda inputs: differential_attention(*[inputs[:, None]] * 3, scale=0.8)[0]
     if kind == "convolution":
         return MaskedConvolution(width, KERNEL)
     cell = ContextGRUCell(width)
@@ -201,7 +221,8 @@ if __name__ == "__main__":
         for width in given.widths
         for length in given.lengths
     }
-    print(f"{cores()} cores, r = {RADIUS}, k = {KERNEL}; in brackets multiplications\n")
+    sizes = f"r = {RADIUS}, k = {KERNEL}, m = {LATENTS}"
+    print(f"{cores()} cores, {sizes}; in brackets multiplications\n")
     print(f"{costs_table(costs)}\n\n{waits_table(given.lengths, given.kinds)}")
     if given.out:
         draw(costs, given.out, given.memory)
