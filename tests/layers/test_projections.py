@@ -201,7 +201,7 @@ def test_a_model_in_eight_bits_is_smaller_and_nearly_equal(tmp_path):
         again.merge_lora()
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS[1:])
 def test_parameters_of_an_adapted_model_in_pytorch(backend):
     run_module("tests.layers.torch_parameters", backend=backend)

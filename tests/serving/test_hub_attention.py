@@ -154,7 +154,7 @@ def test_explain_tells_what_each_piece_looked_at(name, task_named):
     assert answer[TEXT][0, 0].decode().endswith(spelled.strip())
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_explain_of_a_served_language_model(task_named, tmp_path, capsys):
     """By the command line, and through TensorFlow's C interface."""
     folder = tmp_path / "gpt2"
