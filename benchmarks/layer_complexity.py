@@ -184,13 +184,17 @@ def draw(costs: dict[tuple[int, int], dict[str, Cost]], path: Path, memory: bool
     from matplotlib.figure import Figure
 
     lengths, widths = (sorted(set(sizes)) for sizes in zip(*costs))
-    figure = Figure(figsize=(4.2 * len(widths), 3.8 * (1 + memory)), layout="constrained")
-    panels = figure.subplots(1 + memory, len(widths), sharey="row", squeeze=False)
-    for place, label in enumerate(("seconds of a pass", "MiB of a pass")[: 1 + memory]):
+    grid = 1 + memory, len(widths)
+    rows, columns = grid if len(widths) > 1 else grid[::-1]
+    figure = Figure(figsize=(4.2 * columns, 3.8 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=columns == len(widths) and "row", squeeze=False)
+    panels = panels.reshape(grid)
+    labels = ("seconds of a pass", 1e-6), ("MiB of a pass, at least 1", 1.0)
+    for place, (label, least) in enumerate(labels[: 1 + memory]):
         for axes, width in zip(panels[place], widths):
             for color, name in enumerate(costs[lengths[0], width]):
                 kind, style = KINDS[name], {"color": f"C{color}"}
-                values = [max(costs[n, width][name][place], 1e-6) for n in lengths]
+                values = [max(costs[n, width][name][place], least) for n in lengths]
                 axes.plot(lengths, values, marker="o", label=f"{name}, O({kind.order})", **style)
                 if place == 0:
                     operations = np.array([kind.operations(n, width) for n in lengths])
