@@ -284,7 +284,7 @@ def serve(measure: Callable[[str, tuple, float], Measured], device: str) -> None
         for precision in PRECISIONS:
             try:
                 answer = measure(precision, kind, budget)._asdict()
-            except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+            except Exception as error:
                 answer = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
             print(json.dumps({"work": name, "precision": precision, **answer}), flush=True)
 
@@ -329,12 +329,14 @@ def measure(
             if answer:
                 print(f"{name}: {answer}", file=sys.stderr, flush=True)
                 found[answer.pop("work"), answer.pop("precision")] = answer
+        in_time = time.monotonic() < until
+        reason = {"error": "the process ended" if in_time else "no time left"}
         product = 2 * task.square**3
         for precision in PRECISIONS:
             rate = product / found.get(("matmul", precision), {}).get("seconds", np.nan)
             for work, (unit, items, operations, _) in works.items():
                 row = {"side": name, "device": device, "work": work, "precision": precision}
-                answer = found.get((work, precision), {"error": "no time left"})
+                answer = found.get((work, precision), reason)
                 if "seconds" in answer:
                     seconds = answer["seconds"]
                     answer |= {"unit": unit, "rate": items / seconds}

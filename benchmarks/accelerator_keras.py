@@ -229,6 +229,7 @@ def main():
 
     def measure(precision, kind, budget):
         policy = precision if precision == FLOAT32 else f"mixed_{precision}"
+        keras.utils.clear_session()
         keras.config.set_dtype_policy(policy)
         keras.utils.set_random_seed(0)
         name, *sizes = kind
