@@ -47,16 +47,11 @@ def counted(step: Callable[[], object]) -> Counter[Product]:
     """The products of a function, how often each is done.
 
     Functions of TensorFlow inside it run eagerly, so each round of a loop counts.
-
-    Raises:
-        ValueError: an `Einsum`, whose products are not counted.
     """
     products = Counter[Product]()
 
     def count(name, inputs, attributes, outputs, op_name=None, graph=None):
         name = name.decode() if isinstance(name, bytes) else name
-        if name == "Einsum":
-            raise ValueError("Expected products that are counted. Received: Einsum")
         if name in _MULTIPLICATIONS:
             [output] = outputs
             described = tuple(map(_described, inputs))
@@ -123,6 +118,16 @@ def _of_convolution(output, kernel, joined):
     return multiplications
 
 
+def _of_labels(product):
+    """Of an `Einsum`, whose labels each take all of their values; one of a single array adds."""
+    equation = tf.compat.as_str(dict(product.attributes)["equation"])
+    labels = equation.partition("->")[0].split(",")
+    sizes = {}
+    for names, (_, shape, _) in zip(labels, product.inputs, strict=True):
+        sizes |= dict(zip(names, shape, strict=True))
+    return int(np.prod([*sizes.values()])) if len(labels) > 1 else 0
+
+
 def _shape(place):
     return lambda product: product.inputs[place][1]
 
@@ -141,6 +146,7 @@ def _convolutions(name, joined):
 
 _MULTIPLICATIONS: dict[str, Callable[[Product], int]] = {
     "MatMul": _of_matrices("transpose_a"),
+    "Einsum": _of_labels,
     **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _of_matrices("adj_x")),
     **_convolutions("Conv2D", 3),
     **_convolutions("DepthwiseConv2dNative", 2),

@@ -102,9 +102,9 @@ class Training:
     def step(self):
         """As `fit`, on batches that lie ready."""
         iterator = iter(self.ready)
-        train = self.model.make_train_function()
+        self.model.make_train_function()
         for _ in range(self.steps):
-            logs = train(iterator)
+            logs = self.model.train_function(iterator)
         float(logs["loss"])
 
     def products(self):

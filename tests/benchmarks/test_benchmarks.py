@@ -532,6 +532,18 @@ def costs_lines(rows):
     return accelerator.costs_table(rows).splitlines()[2:]
 
 
+def test_einsum_is_counted_with_its_gradients():
+    left, right = tf.ones((2, 3, 5)), tf.ones((3, 7))
+
+    def slopes():
+        with tf.GradientTape() as tape:
+            tape.watch([left, right])
+            total = tf.reduce_sum(tf.einsum("bnc,nd->bcd", left, right))
+        tape.gradient(total, [left, right])
+
+    assert operations(counted(slopes)) == 3 * 2 * 2 * 3 * 5 * 7
+
+
 def test_operations_of_an_accelerator():
     """A layer's products, counted by hand, and a step is three times what is read and written."""
     widths = accelerator.Widths(1, 2, 3, 1)
