@@ -333,14 +333,16 @@ def measure(
         reason = {"error": "the process ended" if in_time else "no time left"}
         product = 2 * task.square**3
         for precision in PRECISIONS:
-            rate = product / found.get(("matmul", precision), {}).get("seconds", np.nan)
+            once = found.get(("matmul", precision), {}).get("seconds")
+            rate = product / once if once else None
             for work, (unit, items, operations, _) in works.items():
                 row = {"side": name, "device": device, "work": work, "precision": precision}
                 answer = found.get((work, precision), reason)
                 if "seconds" in answer:
                     seconds = answer["seconds"]
                     answer |= {"unit": unit, "rate": items / seconds}
-                    answer |= {"matmul_rate": rate, "share": operations / seconds / rate}
+                    share = operations / seconds / rate if rate else None
+                    answer |= {"matmul_rate": rate, "share": share}
                 rows.append({**row, **answer})
     return rows
 
@@ -358,8 +360,9 @@ def costs_table(rows: Sequence[dict[str, Any]]) -> str:
             if "error" in row:
                 cells += ["–", "", ""]
                 continue
-            memory = row["memory"]
-            cells += [f"{row['rate']:,.0f} {row['unit']}/s", f"{row['share']:.1%}"]
+            share, memory = row["share"], row["memory"]
+            cells.append(f"{row['rate']:,.0f} {row['unit']}/s")
+            cells.append("" if share is None else f"{share:.1%}")
             cells.append("" if memory is None else f"{memory:,.0f}")
         lines.append([work, precision, *cells])
     return table(["work", "precision", *heads], lines)

@@ -86,6 +86,7 @@ class DifferentialAttention(MultiHead):
         num_heads,
         key_dim,
         value_dim=None,
+        *,
         lambda_init=0.8,
         epsilon=1e-5,
         positions=None,

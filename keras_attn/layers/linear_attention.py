@@ -72,7 +72,7 @@ class LinearAttention(MultiHead):
     added to the denominator, and fully masked rows are 0.
     """
 
-    def __init__(self, num_heads, key_dim, value_dim=None, chunk_size=CHUNK, **kwargs):
+    def __init__(self, num_heads, key_dim, value_dim=None, *, chunk_size=CHUNK, **kwargs):
         super().__init__(num_heads, key_dim, value_dim, **kwargs)
         check_sizes(chunk_size=chunk_size)
         self.chunk_size = chunk_size

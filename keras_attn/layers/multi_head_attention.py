@@ -14,7 +14,7 @@ from keras_attn.ops.attend import attend
 from keras_attn.ops.attention_context import attention_context
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
 from keras_attn.ops.linear import linear
-from keras_attn.ops.masks import zero_masked
+from keras_attn.ops.masks import combine_masks, zero_masked
 from keras_attn.ops.normalize_vectors import L2, LAYER, RMS
 from keras_attn.ops.scores import capped_score
 
@@ -84,7 +84,8 @@ class MultiHeadAttention(MultiHead):
             masks must allow a position.
         return_attention_scores: bool.
         use_causal_mask: bool. Query t sees keys 0 to t only.
-        attention_bias: float, broadcastable to (B, H, T, S), added to the scores; None for none.
+        attention_bias: float, broadcastable to (B, H, T, S), added to the scores, where −inf masks;
+            None for none.
 
     Returns:
         outputs: (B, T, O), compute dtype, with the query's mask; 0, or the output's bias, where
@@ -196,13 +197,17 @@ class MultiHeadAttention(MultiHead):
         masks = call_masks(query, value, key, *given, **options)
         kernels = self.kernels()
         query, projected = self.project_all(*masks.apply(query, value, key), kernels)
-        biases = [attention_bias]
+        mask, biases = masks.by_head(), []
+        if attention_bias is not None:
+            allowed = ops.not_equal(attention_bias, float("-inf"))
+            biases.append(ops.where(allowed, attention_bias, 0))
+            mask = combine_masks(mask, allowed)
         if self.positions is not None:
             places = [ops.arange(ops.shape(part)[2]) for part in (query, projected.keys)]
             query = self.positions.rotate(query, places[0])
             projected = projected._replace(keys=self.positions.rotate(projected.keys, places[1]))
             biases.append(self.positions.bias(*places))
-        mask, dropout = masks.by_head(), self.drop(training)
+        dropout = self.drop(training)
         if return_attention_scores or dropout or self.soft_cap or self.use_sinks:
             context, weights = self._attend(query, projected, mask, dropout, biases)
         else:

@@ -43,14 +43,14 @@ class PerceiverBlock(TransformerBlock):
             mask = ops.concatenate([inputs_mask, of_latents], axis=1)
 
         def attend(latents):
-            attended, own = self.attention(
+            attended, scores = self.attention(
                 latents,
                 ops.concatenate([inputs, latents], axis=1),
                 value_mask=mask,
                 return_attention_scores=True,
                 training=training,
             )
-            weights.append(own)
+            weights.append(scores)
             return attended
 
         def feed(latents):

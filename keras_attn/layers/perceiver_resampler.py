@@ -42,7 +42,7 @@ class PerceiverResampler(MaskedLayer):
         latents: (B, N, D), compute dtype. They have no mask; where all inputs are masked, they have
             attended to each other only.
         weights: with return_attention_scores, tuple of float32 (B, H, N, S + N), by layer, of the
-            inputs and, behind them, the latents; rows sum to 1.
+            inputs followed by the latents; rows sum to 1.
 
     Raises:
         ValueError: a size < 1; a probability outside [0, 1); epsilon ≤ 0; an unknown activation; a

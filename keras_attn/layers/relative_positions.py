@@ -32,7 +32,7 @@ class RelativePositions(BaseLayer):
         """
         raise NotImplementedError(
             f"{type(self).__name__} is not quantized, and keras.Model.quantize does not reach an "
-            "attention that holds it: call quantize of the MultiHeadAttention itself"
+            "attention that holds it: call quantize of the attention itself"
         )
 
 

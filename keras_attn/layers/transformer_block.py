@@ -107,8 +107,8 @@ class TransformerBlock(MaskedLayer):
         """
 
         def attend(inputs):
-            attended, *own = call_scored(self.attention, inputs, **options)
-            weights.extend(own)
+            attended, *scores = call_scored(self.attention, inputs, **options)
+            weights.extend(scores)
             return attended
 
         return attend

@@ -118,10 +118,10 @@ class TransformerDecoderBlock(TransformerBlock):
         )
 
         def cross(inputs):
-            attended, *own = self._cross(
+            attended, *scores = self._cross(
                 inputs, value, value_mask, return_attention_scores, training
             )
-            weights.extend(own)
+            weights.extend(scores)
             return attended
 
         def feed(inputs):
@@ -137,7 +137,7 @@ class TransformerDecoderBlock(TransformerBlock):
         """
         examples, (rows, length, units) = ops.shape(value)[0], ops.shape(query)
         shared = hypotheses_of(rows, examples)
-        attended, *own = call_scored(
+        attended, *scores = call_scored(
             self.cross_attention,
             ops.reshape(query, (examples, shared * length, units)),
             value,
@@ -146,7 +146,7 @@ class TransformerDecoderBlock(TransformerBlock):
             training=training,
         )
         yield ops.reshape(attended, (rows, length, units))
-        for weights in own:
+        for weights in scores:
             split = (examples, self.num_heads, shared, length, ops.shape(weights)[-1])
             weights = ops.swapaxes(ops.reshape(weights, split), 1, 2)
             yield ops.reshape(weights, (rows, self.num_heads, length, split[-1]))

@@ -38,18 +38,37 @@ def attention_context(query, keys, values, mask=None, bias=None):
 
     Source: Dao et al. 2022, arXiv:2205.14135; Rabe and Staats 2021, arXiv:2112.05682.
     """
+    query, keys, values = map(ops.convert_to_tensor, (query, keys, values))
     fused = _fused_kernel(query, keys, values, mask is not None or bias is not None)
     if fused is None:
         scores = scaled_dot_score(query, keys)
         scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
         return attend(scores, values, mask)[0]
-    if mask is None:
-        return fused(query, keys, values, None, bias)
-    mask = as_mask(mask)
-    some = ops.any(mask, axis=-1, keepdims=True)
-    # A row without a key would be NaN, or its gradient.
-    context = fused(query, keys, values, ops.logical_or(mask, ops.logical_not(some)), bias)
-    return ops.where(some, context, 0)
+    some = None
+    if mask is not None:
+        mask = _of_four_axes(as_mask(mask))
+        some = ops.any(mask, axis=-1, keepdims=True)
+        # A row without a key would be NaN, or its gradient.
+        mask = ops.logical_or(mask, ops.logical_not(some))
+    if bias is not None:
+        bias = ops.cast(_near_zero(_of_four_axes(bias), mask), query.dtype)
+    context = fused(query, keys, values, mask, bias)
+    return context if some is None else ops.where(some, context, 0)
+
+
+def _of_four_axes(array):
+    """A tensor of at most four axes, with leading ones of size 1."""
+    array = ops.convert_to_tensor(array)
+    return ops.reshape(array, (1,) * (4 - len(array.shape)) + tuple(ops.shape(array)))
+
+
+def _near_zero(bias, mask):
+    """A bias less the largest that a row may take, which changes no weight: far from 0, a cast to
+    16 bits would round whole units away."""
+    bias = ops.cast(bias, "float32")
+    allowed = bias if mask is None else ops.where(mask, bias, float("-inf"))
+    largest = ops.stop_gradient(ops.max(allowed, axis=-1, keepdims=True))
+    return bias - ops.where(largest > float("-inf"), largest, 0.0)
 
 
 def _fused_kernel(query, keys, values, is_biased):
@@ -71,7 +90,6 @@ def _torch_attention(query, keys, values, mask, bias):
     import torch
 
     if bias is not None:
-        bias = ops.cast(bias, query.dtype)
         mask = bias if mask is None else torch.where(mask, bias, float("-inf"))
     grouped = query.shape[1] != keys.shape[1]
     attend_fused = torch.nn.functional.scaled_dot_product_attention
@@ -95,15 +113,9 @@ def _cudnn_attention(query, keys, values, mask, bias):
 
     lengths = query.shape[2], keys.shape[2]
     mask, bias = (
-        None if array is None else ops.broadcast_to(array, (*_leading(array), *lengths))
+        None if array is None else ops.broadcast_to(array, (*array.shape[:2], *lengths))
         for array in (mask, bias)
     )
-    bias = None if bias is None else ops.cast(bias, query.dtype)
     swapped = (ops.swapaxes(array, 1, 2) for array in (query, keys, values))
     context = jax.nn.dot_product_attention(*swapped, bias, mask, implementation="cudnn")
     return ops.swapaxes(context, 1, 2)
-
-
-def _leading(array):
-    """The first two of four axes, or of fewer, which are broadcast."""
-    return ((1, 1, *array.shape)[-4:])[:2]

@@ -81,6 +81,7 @@ def next_steps(ancestors, time, steps, heads, real=None, window=None):
         `NextSteps`.
     """
     width, length = ancestors.shape[1], ops.shape(ancestors)[2]
+    time = ops.convert_to_tensor(time, "int32")
     positions = time[:, None] + ops.arange(steps, dtype="int32")
     row_real = None if real is None else ops.reshape(real, (-1, 1))
     if window is None:

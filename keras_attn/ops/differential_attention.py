@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attn.checks import check_sizes
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.scores import scaled_dot_score
@@ -16,7 +17,7 @@ def differential_attention(query, keys, values, scale, mask=None, bias=None, dro
         context = (softmax(Q₁ K₁ᵀ / √d) − λ softmax(Q₂ K₂ᵀ / √d)) V
 
     Args:
-        query: float (B, H, T, 2·d). Q₁ and Q₂, one behind the other.
+        query: float (B, H, T, 2·d). Q₁ and Q₂, concatenated.
         keys: float (B, G, S, 2·d). K₁ and K₂; each for H / G heads of queries.
         values: float (B, G, S, d_v), finite also where masked; see `zero_masked`.
         scale: float32 scalar. λ.
@@ -48,7 +49,7 @@ def halves(inputs):
 
 
 def differential_scale(queries, keys, initial):
-    """How much of the second map is taken off: λ = exp(q₁ · k₁) − exp(q₂ · k₂) + λ_init.
+    """How much of the second map is subtracted: λ = exp(q₁ · k₁) − exp(q₂ · k₂) + λ_init.
 
     Args:
         queries: float (2, d). q₁ and q₂.
@@ -78,6 +79,10 @@ def initial_lambda(depth):
         >>> [round(initial_lambda(depth), 2) for depth in (1, 2, 12)]
         [0.2, 0.36, 0.78]
 
+    Raises:
+        ValueError: depth < 1.
+
     Source: Ye et al. 2024, arXiv:2410.05258, 2.1.
     """
+    check_sizes(depth=depth)
     return 0.8 - 0.6 * math.exp(-0.3 * (depth - 1))

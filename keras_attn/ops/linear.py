@@ -87,6 +87,8 @@ def split_heads(inputs, heads, length=None):
     if length is None:
         batch, length, _ = ops.shape(inputs)
     units = inputs.shape[-1] // heads
+    if isinstance(length, int) and length == 0:
+        return ops.reshape(inputs, (batch, heads, 0, units))
     if isinstance(length, int) and length == 1:
         return ops.reshape(inputs, (-1, heads, 1, units))
     split = ops.reshape(inputs, (-1 if isinstance(length, int) else batch, length, heads, units))

@@ -1,4 +1,4 @@
-"""Linear attention: sums over keys in the place of a matrix of scores.
+"""Linear attention: sums over keys instead of a matrix of scores.
 
     context_t = φ(q_t)ᵀ Σ_s φ(k_s) v_sᵀ / (φ(q_t)ᵀ Σ_s φ(k_s)),  φ(x) = elu(x) + 1
 
@@ -46,6 +46,17 @@ def positive_features(inputs):
     return ops.relu(inputs) + ops.exp(below)
 
 
+def query_features(queries):
+    """φ of queries (..., d_k) times a positive number for each, which cancels: float32.
+
+    Without it, queries far below 0 would have no weight left in float32.
+    """
+    queries = ops.cast(queries, "float32")
+    largest = ops.stop_gradient(ops.max(queries, axis=-1, keepdims=True))
+    below = ops.where(queries > 0, 0.0, queries)
+    return ops.relu(queries) + ops.exp(below - ops.minimum(largest, 0.0))
+
+
 def key_features(keys, key_mask=None):
     """φ of keys (B, G, S, d_k), 0 where the mask, bool (B, S), is False: float32."""
     mask = None if key_mask is None else key_mask[:, None, :]
@@ -73,7 +84,7 @@ def linear_attention(query, keys, values, key_mask=None):
     Source: Katharopoulos et al. 2020, arXiv:2006.16236, 3.2.
     """
     sums = _sums(key_features(keys, key_mask), ops.cast(values, "float32"))
-    return ops.cast(_quotient(*_read(positive_features(query), sums)), values.dtype)
+    return ops.cast(_quotient(*_read(query_features(query), sums)), values.dtype)
 
 
 def causal_linear_attention(query, keys, values, sums, key_mask=None, chunk_size=CHUNK):
@@ -94,13 +105,13 @@ def causal_linear_attention(query, keys, values, sums, key_mask=None, chunk_size
         context: (B, H, T, d_v), dtype of the values; 0 where all keys seen are masked.
         sums: `LinearSums`, over these keys too.
 
-    Source: Katharopoulos et al. 2020, arXiv:2006.16236, 3.3. Differs: chunks in the place of a
+    Source: Katharopoulos et al. 2020, arXiv:2006.16236, 3.3. Differs: chunks instead of a
     sum at each step.
     """
     length = ops.shape(query)[2]
     chunk = max(1, min(chunk_size, length)) if isinstance(length, int) else chunk_size
     count = (length + chunk - 1) // chunk
-    features, dtype = positive_features(query), values.dtype
+    features, dtype = query_features(query), values.dtype
     steps = (features, key_features(keys, key_mask), ops.cast(values, "float32"))
     query, keys, values = (_chunks(part, count, chunk) for part in steps)
     totals = LinearSums(
@@ -133,7 +144,7 @@ def linear_attention_weights(query, keys, mask=None):
     Returns:
         float32 (B, H, T, S); rows sum to 1, or are all 0 where fully masked.
     """
-    scores = grouped_product(positive_features(query), positive_features(keys), "float32", True)
+    scores = grouped_product(query_features(query), positive_features(keys), "float32", True)
     scores = scores if mask is None else ops.where(mask, scores, 0.0)
     return _quotient(scores, ops.sum(scores, axis=-1, keepdims=True))
 
@@ -150,7 +161,10 @@ def _read(query, sums):
 
 
 def _quotient(numerator, denominator):
-    return numerator / ops.where(denominator > 0, denominator, 1.0)
+    """Both are scaled first: JAX's gradient divides by the denominator's square, which may be 0."""
+    some = denominator > 0
+    scale = ops.stop_gradient(ops.where(some, denominator, 1.0))
+    return (numerator / scale) / ops.where(some, denominator / scale, 1.0)
 
 
 def _chunks(inputs, count, chunk):

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.checks import check_choice
+
 LAYER, RMS, L2 = "layer", "rms", "l2"
 LEAST_SQUARE = 1e-6
 
@@ -27,9 +29,13 @@ def normalize_vectors(inputs, kind, gain=None, epsilon=LEAST_SQUARE):
         >>> ops.convert_to_numpy(unit).astype(float).round(2).tolist()
         [[0.6, 0.8]]
 
+    Raises:
+        ValueError: an unknown kind.
+
     Source: Ba et al. 2016, arXiv:1607.06450, without an offset; "rms" Zhang and Sennrich 2019,
     arXiv:1910.07467.
     """
+    check_choice("kind", kind, (LAYER, RMS, L2))
     dtype = keras.backend.standardize_dtype(inputs.dtype)
     exact = keras.backend.result_type(dtype, "float32")
     x = ops.cast(inputs, exact)

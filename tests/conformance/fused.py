@@ -14,7 +14,13 @@ from keras import ops
 
 from keras_attn.layers import MultiHeadAttention, RelativeBias
 from keras_attn.models import TransformerDecoder, TransformerEncoder
-from keras_attn.ops import attend, attention_context, causal_mask, scaled_dot_score
+from keras_attn.ops import (
+    attend,
+    attention_context,
+    causal_mask,
+    linear_attention,
+    scaled_dot_score,
+)
 from tests.conformance import exclusion
 from tests.conformance.registry import CAUSAL, ITSELF, KEYS, QUERY, TRANSFORMER, WIDE_KEYS, Case
 from tests.slopes import slopes
@@ -71,7 +77,7 @@ def check_kernel():
         random.normal(size=(2, *shape)).astype("float32")
         for shape in ((6, 5, 8), (2, 7, 8), (2, 7, 8))
     )
-    biases = {"none": None, "heads": (1, 6, 5, 7), "pairs": (5, 7)}
+    biases = {"none": None, "heads": (1, 6, 5, 7), "pairs": (5, 7), "keys": (7,)}
     for name, mask in masks(random).items():
         mask = None if mask is None else ops.convert_to_tensor(mask)
         for kind, shape in biases.items():
@@ -98,6 +104,37 @@ def check_half():
 
 
 CONFIG = replace(TRANSFORMER, value_dim=TRANSFORMER.key_dim)
+
+
+def check_far_keys():
+    """A bias far from 0 is not rounded away in bfloat16."""
+    random, length = np.random.default_rng(7), 512
+    query, keys = (ops.cast(random.normal(size=(1, 3, n, 8)), "bfloat16") for n in (2, length))
+    bias = ops.convert_to_tensor(-0.4 * np.arange(length)[::-1] - 3000, "float32")
+    mask = ops.arange(length) < 9
+    exact = [ops.cast(array, "float32") for array in (query, keys, keys)]
+    fused, plain = (
+        ops.convert_to_numpy(ops.cast(answer, "float32"))
+        for answer in (
+            attention_context(query, keys, keys, mask, bias),
+            by_scores(*exact, mask, bias),
+        )
+    )
+    np.testing.assert_allclose(fused, plain, atol=0.03)
+
+
+def check_small_features():
+    """Gradients of linear attention are finite where features are close to 0, and rows sum to 1."""
+    query, keys = (np.full((1, 1, n, 2), -45.0, "float32") for n in (3, 5))
+    values = np.random.default_rng(9).normal(size=(1, 1, 5, 2)).astype("float32")
+
+    def total(*given):
+        context = linear_attention(*given)
+        return ops.sum(ops.sin(context)), [context]
+
+    _, [context], gradients = slopes(total, 3)([query, keys, values])
+    np.testing.assert_allclose(context[0, 0, 0], values[0, 0].mean(axis=0), rtol=1e-4)
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
 def make_heads(**options):
@@ -136,6 +173,8 @@ def main():
     always_fuse()
     check_kernel()
     check_half()
+    check_far_keys()
+    check_small_features()
     assert len(calls) > 12, calls
     check_layers()
     exclusion.check_memories()

@@ -264,7 +264,9 @@ def _differential(positions=AlibiBias, **kwargs):
     heads = {} if positions is RotaryPositions else {"num_heads": 2}
     options = {"output_shape": 7, "dropout": 0.2, "num_key_value_heads": 1}
     positions = positions(**heads, dtype=kwargs.get("dtype"))
-    return DifferentialAttention(2, 4, 5, 0.3, 1e-4, positions, **options, **kwargs)
+    return DifferentialAttention(
+        2, 4, 5, lambda_init=0.3, epsilon=1e-4, positions=positions, **options, **kwargs
+    )
 
 
 QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 13))}
@@ -295,7 +297,7 @@ def _restricted(**kwargs):
 
 def _linear(**kwargs):
     options = {"use_bias": False, "output_shape": 7, "kernel_initializer": "he_normal"}
-    return LinearAttention(4, 3, 5, 2, num_key_value_heads=2, **options, **kwargs)
+    return LinearAttention(4, 3, 5, chunk_size=2, num_key_value_heads=2, **options, **kwargs)
 
 
 def _resampler(**kwargs):

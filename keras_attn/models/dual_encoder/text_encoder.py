@@ -72,13 +72,13 @@ class TextEncoder(MaskedLayer):
             use_causal_mask=True,
         )
 
-    def pool(self, tokens, training=None, return_attention_scores=True):
+    def pool(self, tokens, training=None, *, return_attention_scores=True):
         """One vector per text, and the attention weights of every layer.
 
         Args:
             tokens: as in the call.
             training: bool.
-            return_attention_scores: bool. Whether there are weights, instead of None.
+            return_attention_scores: bool. Whether there are weights, instead of ().
 
         Returns:
             vector: (B, D), compute dtype: the output at the first END_ID, or at the first token of
@@ -88,7 +88,7 @@ class TextEncoder(MaskedLayer):
         options = {"return_attention_scores": return_attention_scores, "training": training}
         hidden, *weights = call_scored(self, tokens, **options)
         ends = ops.argmax(ops.cast(ops.equal(tokens, END_ID), "int32"), axis=-1)
-        return take_by_row(hidden, ops.cast(ends, "int32")[:, None])[:, 0], *(weights or (None,))
+        return take_by_row(hidden, ops.cast(ends, "int32")[:, None])[:, 0], *(weights or [()])
 
     def compute_output_shape(self, tokens_shape):
         return (*tokens_shape, self.config.hidden_dim)

@@ -90,7 +90,7 @@ class Parser(EncoderDecoder):
     def call(self, batch, training=None):
         keys, mask, logits, weights = self._run(batch, training, (self.decoder.weights_layer,))
         tag_logits = carry_mask(self.tag_logits(keys), mask)
-        weights = self.decoder.average(weights.cross)
+        weights = self.decoder.average(*weights.cross)
         return {LOGITS: logits, TAG_LOGITS: tag_logits, WEIGHTS: weights}
 
     def input_signature(self):

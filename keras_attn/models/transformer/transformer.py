@@ -75,7 +75,7 @@ class Transformer(SourceTarget):
 
     def call(self, batch, training=None):
         logits, weights = self._run(batch, training, (self.weights_layer,))
-        return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
+        return {LOGITS: logits, WEIGHTS: self.decoder.average(*weights.cross)}
 
     @property
     def shown_weights(self):

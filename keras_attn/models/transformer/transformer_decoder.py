@@ -75,8 +75,8 @@ class TransformerDecoder(MaskedLayer):
         value: float (B, S, E). The encoder's output.
         value_mask: bool (B, S); True = attend. Filled in by Keras.
         return_attention_scores: bool.
-        scored_layers: collection of int, −N to N − 1. Layers whose weights are returned, with None
-            for the others; None is all.
+        scored_layers: collection of int, −N to N − 1. The layers whose weights are returned with
+            return_attention_scores; None is all.
 
     Returns:
         logits: float32 (N, T, V), with the mask of the real tokens.
@@ -86,7 +86,7 @@ class TransformerDecoder(MaskedLayer):
             attention to the value.
 
     Raises:
-        ValueError: weights_layer outside −N..N − 1.
+        ValueError: weights_layer or one of scored_layers outside −N..N − 1.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1 and 3.4. Under mixed precision the product
     that makes the logits is taken in the compute dtype.
@@ -183,20 +183,26 @@ class TransformerDecoder(MaskedLayer):
         if self.added_input is not None:
             hidden += self.added_input(tokens, zero_masked(value, value_mask))
         hidden = enter_stack(self, hidden, training)
-        places = range(len(self.blocks))
-        scored = places if scored_layers is None else {places[layer] for layer in scored_layers}
-        weights = []
+        layers = len(self.blocks)
+        scored = range(layers) if scored_layers is None else tuple(scored_layers)
+        if not all(-layers <= layer < layers for layer in scored):
+            raise ValueError(
+                f"Expected scored_layers in -{layers}..{layers - 1}. "
+                f"Received: scored_layers={scored_layers}"
+            )
+        weights, cross_weights = [], []
         for place, block in enumerate(self.blocks):
-            hidden, *both = call_scored(
+            hidden, *scores = call_scored(
                 block,
                 hidden,
                 value,
                 value_mask=value_mask,
-                return_attention_scores=place in scored,
+                return_attention_scores=place in scored or place - layers in scored,
                 training=training,
             )
-            weights.append(both or (None, None))
-        return self._normalized(hidden), *zip(*weights)
+            weights.extend(scores[:1])
+            cross_weights.extend(scores[1:])
+        return self._normalized(hidden), tuple(weights), tuple(cross_weights)
 
     def compute_output_shape(self, tokens_shape, value_shape):
         return (*tokens_shape, self.config.target_size)
@@ -315,7 +321,7 @@ class TransformerDecoder(MaskedLayer):
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
         state = TransformerState(time + consumed, added, state.ancestors, tuple(caches))
-        return self._normalized(hidden), self.average(weights), state
+        return self._normalized(hidden), self.average(weights[self.weights_layer]), state
 
     def _embedded(self, tokens, kernel):
         """Tokens int32 (N, T) as embeddings (N, T, D), by the embedding's `kernel`."""
@@ -325,8 +331,8 @@ class TransformerDecoder(MaskedLayer):
         return ops.where(ops.equal(tokens, START_ID)[..., None], 0.0, hidden)
 
     def average(self, weights):
-        """float32 (B, T, S): `weights_layer` of weights (B, H, T, S) by layer, mean over heads."""
-        return ops.mean(weights[self.weights_layer], axis=1)
+        """float32 (B, T, S): the mean over the heads of a layer's weights (B, H, T, S)."""
+        return ops.mean(weights, axis=1)
 
     def output_kernel(self):
         """The kernel of `logits_of`, compute dtype (D, V)."""

@@ -144,15 +144,15 @@ class VisionTransformer(BaseLayer):
         return self._read(images, training, False)[0]
 
     def pool(
-        self, images, training=None, return_pooling_scores=False, return_attention_scores=True
+        self, images, training=None, return_pooling_scores=False, *, return_attention_scores=True
     ):
         """One vector per picture, and the attention weights of every block.
 
         Args:
             images: as in the call.
             training: bool.
-            return_attention_scores: bool. Whether there are weights, instead of ().
             return_pooling_scores: bool.
+            return_attention_scores: bool. Whether there are weights, instead of ().
 
         Returns:
             vector: (B, D), compute dtype, y of the class token, the mean of y or what a query reads
