@@ -103,9 +103,6 @@ def check_half():
     np.testing.assert_allclose(fused, plain, atol=0.03)
 
 
-CONFIG = replace(TRANSFORMER, value_dim=TRANSFORMER.key_dim)
-
-
 def check_far_keys():
     """A bias far from 0 is not rounded away in bfloat16."""
     random, length = np.random.default_rng(7), 512
@@ -135,6 +132,9 @@ def check_small_features():
     _, [context], gradients = slopes(total, 3)([query, keys, values])
     np.testing.assert_allclose(context[0, 0, 0], values[0, 0].mean(axis=0), rtol=1e-4)
     assert all(np.isfinite(gradient).all() for gradient in gradients)
+
+
+CONFIG = replace(TRANSFORMER, value_dim=TRANSFORMER.key_dim)
 
 
 def make_heads(**options):
