@@ -226,7 +226,7 @@ def test_what_export_refuses_is_refused_before_an_evaluation(run, data, tmp_path
         (["--storage", "float64"], "Expected a storage of ('float32', 'float16', 'int8')"),
         (["--storage", "float16", "--precision", "bfloat16"], "Expected storage='float32' with"),
         (["--products", "int4"], "one of float32, int8. Received: products='int4'"),
-        (["--jit", "--products", "int8"], "Expected a model with multi-head attention"),
+        (["--jit", "--products", "int8"], "Expected products='float32' with jit=True"),
         (["--n-best", "99"], "Expected 1 <= n_best <= width"),
         (["--limits", str(headings)], "Expected headings of ### or lower in"),
         (["--limits", str(blank)], "Expected text in"),
