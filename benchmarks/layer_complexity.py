@@ -187,7 +187,7 @@ def draw(costs: dict[tuple[int, int], dict[str, Cost]], path: Path, memory: bool
     grid = 1 + memory, len(widths)
     rows, columns = grid if len(widths) > 1 else grid[::-1]
     figure = Figure(figsize=(4.2 * columns, 3.8 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, sharey=columns == len(widths) and "row", squeeze=False)
+    panels = figure.subplots(rows, columns, sharey=len(widths) > 1 and "row", squeeze=False)
     panels = panels.reshape(grid)
     labels = ("seconds of a pass", 1e-6), ("MiB of a pass, at least 1", 1.0)
     for place, (label, least) in enumerate(labels[: 1 + memory]):

@@ -331,5 +331,5 @@ def check_scores(sliding_window, soft_cap, query_key_normalization):
     if soft_cap is not None:
         check_above("soft_cap", soft_cap)
     if query_key_normalization is not None:
-        known = LAYER, RMS, L2
-        check_choice("query_key_normalization", query_key_normalization, known)
+        kinds = LAYER, RMS, L2
+        check_choice("query_key_normalization", query_key_normalization, kinds)

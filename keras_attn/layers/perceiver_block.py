@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.residual import make_normalization
 from keras_attn.layers.transformer_block import TransformerBlock
 
@@ -16,10 +17,11 @@ class PerceiverBlock(TransformerBlock):
         latents: float (B, N, D).
         inputs: float (B, S, D), finite also where masked.
         inputs_mask: bool (B, S); True = attend. None is all.
+        return_attention_scores: bool.
 
     Returns:
         latents: (B, N, D), compute dtype.
-        weights: float32 (B, H, N, S + N), the inputs' first.
+        weights: with return_attention_scores, float32 (B, H, N, S + N), the inputs' first.
     """
 
     attentions = ("attention",)
@@ -35,7 +37,7 @@ class PerceiverBlock(TransformerBlock):
         for layer in parts:
             layer.build(latents_shape)
 
-    def call(self, latents, inputs, inputs_mask=None, training=None):
+    def call(self, latents, inputs, inputs_mask=None, return_attention_scores=False, training=None):
         inputs, weights = self.inputs_normalization(inputs), []
         mask = None
         if inputs_mask is not None:
@@ -43,17 +45,19 @@ class PerceiverBlock(TransformerBlock):
             mask = ops.concatenate([inputs_mask, of_latents], axis=1)
 
         def attend(latents):
-            attended, scores = self.attention(
+            attended, *scores = call_scored(
+                self.attention,
                 latents,
                 ops.concatenate([inputs, latents], axis=1),
                 value_mask=mask,
-                return_attention_scores=True,
+                return_attention_scores=return_attention_scores,
                 training=training,
             )
-            weights.append(scores)
+            weights.extend(scores)
             return attended
 
         def feed(latents):
             return self.feed_forward(latents, training=training)
 
-        return self.run_sublayers(latents, (attend, feed), training), *weights
+        latents = self.run_sublayers(latents, (attend, feed), training)
+        return (latents, *weights) if return_attention_scores else latents

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.checks import check_sizes
+from keras_attn.layers.attention_layer import call_scored
 from keras_attn.layers.feed_forward import GELU
 from keras_attn.layers.masked_layer import MaskedLayer, sequence_mask
 from keras_attn.layers.perceiver_block import PerceiverBlock
@@ -117,8 +118,15 @@ class PerceiverResampler(MaskedLayer):
         latents = ops.cast(self.latents, self.compute_dtype)
         latents = ops.broadcast_to(latents, (ops.shape(inputs)[0], *latents.shape))
         for block in self.blocks:
-            latents, attended = block(latents, inputs, inputs_mask=mask, training=training)
-            weights.append(attended)
+            latents, *attended = call_scored(
+                block,
+                latents,
+                inputs,
+                inputs_mask=mask,
+                return_attention_scores=return_attention_scores,
+                training=training,
+            )
+            weights.extend(attended)
         latents = self.last_norm(latents)
         return (latents, tuple(weights)) if return_attention_scores else latents
 

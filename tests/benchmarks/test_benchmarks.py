@@ -202,11 +202,12 @@ def test_picture_pipeline(size, tmp_path):
 @pytest.mark.slow
 def test_layer_complexity(tmp_path):
     costs = {
-        (length, 3): {kind: layer_complexity.measure(kind, length, 3, 1) for kind in KINDS}
+        (length, 4): {kind: layer_complexity.measure(kind, length, 4, 1) for kind in KINDS}
         for length in (7, 13)
     }
     rows = cells(layer_complexity.costs_table(costs))
-    assert [row[:2] for row in rows] == [["7", "3"], ["13", "3"]] and len(rows[0]) == 12
+    assert [row[:2] for row in rows] == [["7", "4"], ["13", "4"]]
+    assert len(rows[0]) == 2 + 2 * len(KINDS)
     assert [row[0] for row in cells(layer_complexity.waits_table((7, 13)))] == ["7", "13"]
     for memory in (False, True):
         layer_complexity.draw(costs, tmp_path / f"{memory}.png", memory)
