@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.attend import attend
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.masks import as_mask
 from keras_attn.ops.scores import scaled_dot_score
 
@@ -67,7 +68,7 @@ def _near_zero(bias, mask):
     16 bits would round whole units away."""
     bias = ops.cast(bias, "float32")
     allowed = bias if mask is None else ops.where(mask, bias, float("-inf"))
-    largest = ops.stop_gradient(ops.max(allowed, axis=-1, keepdims=True))
+    largest = ops.stop_gradient(greatest(allowed, float("-inf"), keepdims=True))
     return bias - ops.where(largest > float("-inf"), largest, 0.0)
 
 

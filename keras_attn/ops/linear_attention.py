@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_attn.ops.attend import LEAST_SCORE
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.masks import causal_mask, zero_masked
 
@@ -52,7 +54,7 @@ def query_features(queries):
     Without it, queries far below 0 would have no weight left in float32.
     """
     queries = ops.cast(queries, "float32")
-    largest = ops.stop_gradient(ops.max(queries, axis=-1, keepdims=True))
+    largest = ops.stop_gradient(greatest(queries, LEAST_SCORE, keepdims=True))
     below = ops.where(queries > 0, 0.0, queries)
     return ops.relu(queries) + ops.exp(below - ops.minimum(largest, 0.0))
 
