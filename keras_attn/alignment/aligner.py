@@ -7,13 +7,15 @@ import numpy as np
 
 from keras_attn.alignment.batches import Batch, each_pair, make_batches, rows_of_batches
 from keras_attn.alignment.direction import Direction
+from keras_attn.alignment.joint_links import joint_links
 from keras_attn.alignment.options import AlignerOptions
 from keras_attn.alignment.symmetrization import check_symmetrization, symmetrize
 from keras_attn.alignment.training import train
 from keras_attn.alignment.unseen import unseen_probabilities
 from keras_attn.alignment.vocabulary import Vocabulary
 
-DECODINGS = ("posterior", "viterbi")
+JOINT = "joint"
+DECODINGS = (JOINT, "posterior", "viterbi")
 Sentences = Sequence[Sequence[str]]
 
 
@@ -100,7 +102,7 @@ class Aligner:
         sources: Sentences,
         targets: Sentences,
         symmetrization: str = "grow-diag-final-and",
-        decoding: str = "posterior",
+        decoding: str = JOINT,
         progress=None,
     ) -> list[list[tuple[int, int]]]:
         """Links of sentence pairs, also of others than those of the training.
@@ -111,8 +113,10 @@ class Aligner:
         Args:
             sources, targets: sentences, each a sequence of words.
             symmetrization: a key of `SYMMETRIZATIONS`.
-            decoding: "posterior", the most probable link of each word, or "viterbi", the most
-                probable alignment of the sentence; they differ for the HMM only.
+            decoding: "joint", the most probable links in both directions together, see
+                `joint_links`; "posterior", the most probable link of each word in either direction;
+                or "viterbi", the most probable alignment of the sentence, which differs for the HMM
+                only.
             progress: called with what is done, the steps done and all steps; or None.
 
         Returns:
@@ -129,7 +133,7 @@ class Aligner:
             links[row] = [(i, j) for i, j in places.tolist()]
         return links
 
-    def directed(self, sources, targets, decoding="posterior", progress=None):
+    def directed(self, sources, targets, decoding=JOINT, progress=None):
         """Links of both directions, of the pairs where both sentences have words, in any order.
 
         Args:
@@ -143,10 +147,16 @@ class Aligner:
             raise ValueError(f"Expected a decoding of {', '.join(DECODINGS)}. Received: {decoding}")
         (forward, batches), (backward, swapped) = self._directions(sources, targets, progress)
         for number, (batch, swapped_batch) in enumerate(zip(batches, swapped, strict=True)):
-            given_source = _matrices(batch, forward.links(batch, decoding))
-            given_target = _matrices(swapped_batch, backward.links(swapped_batch, decoding))
-            rows = batch.rows.tolist()
-            for row, first, second in zip(rows, given_source, given_target, strict=True):
+            if decoding == JOINT:
+                posteriors = forward.posteriors(batch), backward.posteriors(swapped_batch)
+                joint = joint_links(batch, *posteriors)
+                cells = zip(each_pair(batch, joint[0]), each_pair(swapped_batch, joint[1]))
+                matrices = ((first[:, 1:], second[:, 1:]) for (_, first), (_, second) in cells)
+            else:
+                given_source = _matrices(batch, forward.links(batch, decoding))
+                given_target = _matrices(swapped_batch, backward.links(swapped_batch, decoding))
+                matrices = zip(given_source, given_target, strict=True)
+            for row, (first, second) in zip(batch.rows.tolist(), matrices, strict=True):
                 yield row, first.T, second
             if progress is not None:
                 progress("aligning", number + 1, len(batches))

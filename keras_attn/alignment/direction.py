@@ -45,15 +45,17 @@ class Direction:
         """Counts the expected links of a batch, (C,)."""
         batch.add_counts(self._links, posteriors)
 
-    def end_iteration(self, stems=None, prior=0.0) -> None:
+    def end_iteration(self, smoothings=(), prior=0.0) -> None:
         """Sets the probabilities from the counts.
 
         Args:
-            stems: `Stems` that smooth the counts, or None.
+            smoothings: `Stems` and `Spelling` that smooth the counts, one after the other.
             prior: float ≥ 0. Concentration of the Dirichlet priors.
         """
         links = self._links
-        self.lexicon.update(links if stems is None else stems.smoothed(links), prior)
+        for smoothing in smoothings:
+            links = smoothing.smoothed(links)
+        self.lexicon.update(links, prior)
         self.distortion.update(self._counts, prior)
 
     def extended(self, keys, values) -> "Direction":

@@ -109,7 +109,7 @@ def _model2_tables(sources, targets, least):
         vocabulary.encode(side)
         for vocabulary, side in zip(vocabularies, (sources, targets), strict=True)
     ]
-    options = AlignerOptions(model="model2", agreement=False, stem_weight=0)
+    options = AlignerOptions(model="model2", agreement=False, stem_weight=0, spelling_weight=0)
     forward = train(*encoded, vocabularies, options).forward
     translation = defaultdict(lambda: defaultdict(lambda: least))
     names = [[None, *vocabulary.words] for vocabulary in vocabularies]

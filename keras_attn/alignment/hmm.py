@@ -6,6 +6,10 @@ from keras_attn.alignment.compiled import compiled
 from keras_attn.alignment.expectation import TINY, Expectation
 from keras_attn.alignment.jumps import Jumps
 
+SMOOTHING = 0.1
+"""Jumps of each distance that are counted beside the expected ones: without them, a few pairs of
+the same order would make every other order impossible."""
+
 
 class JumpDistortion:
     """The HMM's distortion: the next source position depends on the last, by their distance.
@@ -68,8 +72,8 @@ class JumpDistortion:
         return links
 
     def update(self, counts, prior=0.0):
-        """Moves the weights of jumps to expected counts, see `Jumps.update`."""
-        self.jumps.update(counts["jumps"], counts["visits"], prior)
+        """Moves the weights of jumps to expected counts and `SMOOTHING`, see `Jumps.update`."""
+        self.jumps.update(counts["jumps"], counts["visits"], prior + SMOOTHING)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is to be saved."""

@@ -25,6 +25,8 @@ class AlignerOptions:
         stem_weight: float ≥ 0. Counts that a pair of words gets from words with the same first
             letters. 0: none.
         stem_length: int ≥ 1. How many letters.
+        spelling_weight: float ≥ 0. Counts that a pair of words gets for being spelled alike, see
+            `Spelling`. 0: none.
         variational: float ≥ 0. Concentration of a Dirichlet prior on the model's lexical table and
             distortion (mean-field variational Bayes), after the iterations of Model 1. 0: maximum
             likelihood.
@@ -42,9 +44,10 @@ class AlignerOptions:
     first_iterations: int = 5
     iterations: int = 5
     agreement: bool = True
-    null_probability: float = 0.1
-    stem_weight: float = 3.0
+    null_probability: float = 0.15
+    stem_weight: float = 12.0
     stem_length: int = 4
+    spelling_weight: float = 5.0
     variational: float = 0.0
 
     def __post_init__(self):
@@ -54,6 +57,7 @@ class AlignerOptions:
             ("iterations", 0),
             ("stem_weight", 0),
             ("stem_length", 1),
+            ("spelling_weight", 0),
             ("variational", 0),
         ):
             value = getattr(self, name)

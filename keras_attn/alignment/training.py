@@ -10,6 +10,7 @@ from keras_attn.alignment.compiled import compiled
 from keras_attn.alignment.direction import Direction, make_distortion
 from keras_attn.alignment.model1 import UniformDistortion
 from keras_attn.alignment.options import AlignerOptions
+from keras_attn.alignment.spelling import Spelling
 from keras_attn.alignment.stems import Stems
 
 Progress = Callable[[str, int, int], None]
@@ -52,7 +53,7 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
     sides = ((sources, targets), (targets, sources))
     made = [make_batches(*side, rows) for side in sides]
     directions = [Direction(keys, UniformDistortion()) for _, keys in made]
-    stems = _stems(made, vocabularies, options)
+    smoothings = _smoothings(made, vocabularies, options)
     batches = list(zip(made[0][0], made[1][0], strict=True))
     for iteration in range(len(likelihoods)):
         if iteration == first:
@@ -61,23 +62,23 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
         agreement, prior = in_model and options.agreement, in_model * options.variational
         _iterate(directions, batches, agreement, progress, (iteration, len(likelihoods)))
         likelihoods[iteration] = [direction.log_likelihood for direction in directions]
-        for direction, smoothing in zip(directions, stems, strict=True):
-            direction.end_iteration(smoothing, prior)
+        for direction, own in zip(directions, smoothings, strict=True):
+            direction.end_iteration(own, prior)
     if not options.iterations:
         _start_model(directions, made, options)
     return Trained(directions[0], directions[1], likelihoods, (made[0][0], made[1][0]))
 
 
-def _stems(made, vocabularies, options):
-    """`Stems` of both directions, or None for both."""
-    if not options.stem_weight:
-        return None, None
-    source, target = vocabularies
-    size = options.stem_length, options.stem_weight
-    return (
-        Stems(made[0][1], source, target, *size),
-        Stems(made[1][1], target, source, *size),
-    )
+def _smoothings(made, vocabularies, options):
+    """What smooths the counts of each direction, a list of `Stems` and `Spelling`."""
+    smoothings: tuple[list, list] = [], []
+    for own, (_, keys), order in zip(smoothings, made, (1, -1), strict=True):
+        sides = vocabularies[::order]
+        if options.stem_weight:
+            own.append(Stems(keys, *sides, options.stem_length, options.stem_weight))
+        if options.spelling_weight:
+            own.append(Spelling(keys, *sides, options.spelling_weight))
+    return smoothings
 
 
 def _start_model(directions, made, options):

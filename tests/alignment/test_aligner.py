@@ -236,7 +236,7 @@ def test_bad_sentences(aligner):
         Aligner.train(SOURCES, TARGETS[:2])
     with pytest.raises(ValueError, match=r"with words. Received: 0 of 1 pairs"):
         Aligner.train([["the"]], [[]])
-    with pytest.raises(ValueError, match=r"decoding of posterior, viterbi. Received: best"):
+    with pytest.raises(ValueError, match=r"decoding of joint, posterior, viterbi. Received: best"):
         aligner.align(SOURCES, TARGETS, decoding="best")
 
 

@@ -12,7 +12,7 @@ from keras_attn.alignment.model2 import PositionDistortion
 from tests.alignment.pairs import LOWER, SOURCES, TARGETS
 from tests.reference import alignment as twin
 
-PLAIN = {"agreement": False, "stem_weight": 0.0}
+PLAIN = {"agreement": False, "stem_weight": 0.0, "spelling_weight": 0.0}
 NULL = 0.2
 
 
