@@ -4,9 +4,8 @@ import keras
 from keras import ops
 
 from keras_attn.layers.local_attention import check_global
-from keras_attn.layers.location_sampler import EXPECTED, held_sampler
+from keras_attn.layers.location_sampler import held_sampler
 from keras_attn.layers.scored_attention import ScoredAttention
-from keras_attn.ops.take_by_row import take_by_row
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -55,23 +54,20 @@ class SampledAttention(ScoredAttention):
 
     def draws(self, length, value):
         """Random numbers of `length` steps over a memory (B, S, F); see `LocationSampler`."""
-        return self.sampler.draws(length, *ops.shape(value)[:2])
+        return self.sampler.draws(length, *ops.shape(value)[:2], self.sampler.samples)
 
     def attend(self, query, projected_keys, values, mask=None, positions=None, draw=None):
         """See `ScoredAttention.attend`.
 
         Args:
-            draw: one step of `draws`, for T = 1; None takes the most likely position.
+            draw: one step of `draws`, whose T queries are the samples; None takes the most likely
+                position.
+
+        Returns:
+            The context, and the weights: with a draw α, otherwise 1 for the position and 0.
         """
-        context, weights = self.attention.attend(query, projected_keys, values, mask, positions)
-        some = ops.any(weights > 0, axis=-1, keepdims=True)
-        if draw is None:
-            likeliest = ops.cast(ops.argmax(weights, axis=-1), "int32")[..., None]
-            places = ops.arange(ops.shape(weights)[-1], dtype="int32")
-            chosen = ops.cast(ops.logical_and(places == likeliest, some), "float32")
-            return ops.matmul(ops.cast(chosen, context.dtype), values), chosen
-        location = self.sampler.choose(weights[:, 0], draw)[:, None]
-        expected = location == EXPECTED
-        sampled = take_by_row(values, ops.where(expected, 0, location))
-        sampled = ops.where(some, sampled, 0)
-        return ops.where(expected[..., None], context, sampled), weights
+        _, weights = self.attention.attend(query, projected_keys, values, mask, positions)
+        rows = ops.reshape(weights, (-1, ops.shape(weights)[-1]))
+        shares = ops.reshape(self.sampler.shares(rows, draw), ops.shape(weights))
+        context = ops.matmul(ops.cast(shares, values.dtype), values)
+        return context, shares if draw is None else weights

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
+from keras_attn.layers.location_sampler import for_samples
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.ops.masks import zero_masked
@@ -93,16 +94,23 @@ class EncoderDecoder(BaseModel):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The compiled loss of the outputs with targets, the attention's penalty and the loss of
         the locations that an attention samples in training."""
+        y, sample_weight = self._for_samples(y_pred, (y, sample_weight))
         loss = super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
         if self.attention_penalty:
-            loss = loss + self.attention_penalty * _unevenness(x[TOKENS], y_pred[WEIGHTS])
+            tokens = self._for_samples(y_pred, x[TOKENS])
+            loss = loss + self.attention_penalty * _unevenness(tokens, y_pred[WEIGHTS])
         if LOCATIONS in y_pred:
             loss = loss + _location_loss(self.decoder.attention.sampler, y, y_pred)
         return loss
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """The compiled metrics of the outputs with targets."""
+        y, sample_weight = self._for_samples(y_pred, (y, sample_weight))
         return super().compute_metrics(x, y, _aimed(y, y_pred), sample_weight)
+
+    def _for_samples(self, outputs, tensors):
+        """Tensors (..., T) of examples, once for each sample of their locations."""
+        return for_samples(self.decoder.attention, tensors) if LOCATIONS in outputs else tensors
 
 
 def _aimed(targets, outputs):

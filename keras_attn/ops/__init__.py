@@ -82,7 +82,7 @@ from keras_attn.ops.normalize_vectors import normalize_vectors
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
 from keras_attn.ops.recurrent import gru_step, lstm_step
-from keras_attn.ops.reinforce import reinforce_objective
+from keras_attn.ops.reinforce import leave_one_out, reinforce_objective
 from keras_attn.ops.relative_bias import alibi_bias, alibi_slopes, relative_buckets
 from keras_attn.ops.replicas import first_row, global_mean, sum_over_replicas
 from keras_attn.ops.resample import bicubic_matrix, resample_grid

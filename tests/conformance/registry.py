@@ -354,7 +354,7 @@ CASES = {
     ),
     "sampled": Case(
         lambda **k: SampledAttention(
-            AdditiveAttention(5), LocationSampler(0.3, 0.7, 0.2, 0.8, 11), **k
+            AdditiveAttention(5), LocationSampler(0.3, 0.7, 0.2, 0.8, 11, 1, 0.6), **k
         ),
         (QUERY, WIDE_KEYS),
         scores=True,
@@ -538,7 +538,7 @@ CASES = {
         lambda **k: _decoder(MeanContext(), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
     "hard_decoder": Case(
-        lambda **k: _decoder(HardAttention(5, LocationSampler(0.3, 0.7, 0.2, 0.8, 11)), **k),
+        lambda **k: _decoder(HardAttention(5, LocationSampler(0.3, 0.7, 0.2, 0.8, 11, 3)), **k),
         DECODER_INPUTS,
         integers=((1, 13),),
         sampled=("/attention/",),

@@ -204,6 +204,36 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
         np.testing.assert_allclose(gradient, wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize("grouped", [True, False])
+def test_samples_of_the_same_locations_count_as_one(grouped):
+    """Each has the others' mean as its baseline: without reward only the words are left."""
+    features, tokens, targets = inputs(batch=2, captions=3)
+    if not grouped:
+        features, tokens, targets = features[:1].repeat(3, 0), tokens[0], targets[0]
+    targets[..., 1, 1:] = 0
+    places = np.array([[0, 2], [1, 1], [2, 0]] * (2 if grouped else 1))
+    results = []
+    for samples in (1, 3):
+        likely = keras.metrics.SparseTopKCategoricalAccuracy(5, "likely")
+        sampler = LocationSampler(reward_weight=float(samples > 1), samples=samples)
+        reader = HardAttention(5, sampler)
+        model = model_of(decoder(reader), penalty=0.5)
+        model.compile("sgd", TokenCrossEntropy(), weighted_metrics=[likely])
+        force(reader, places.repeat(samples, 0))
+        slopes, outputs = gradients(model, features, tokens, targets)
+        weights = (targets != 0).astype("float32")
+        metrics = model.compute_metrics(None, targets, outputs, weights)
+        results.append((slopes, outputs, float(metrics["likely"])))
+    (one, outputs, accuracy), (several, repeated, other_accuracy) = results
+    for gradient, expected in zip(several, one):
+        gradient, expected = map(tf.convert_to_tensor, (gradient, expected))
+        np.testing.assert_allclose(gradient, expected, atol=1e-6)
+    for key, output in outputs.items():
+        axis = 1 if grouped else 0
+        np.testing.assert_allclose(repeated[key], np.repeat(output, 3, axis), atol=1e-6)
+    assert 0 < accuracy == other_accuracy
+
+
 @pytest.mark.systems
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)
@@ -227,6 +257,9 @@ def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
         ({"baseline_decay": 1.0}, "baseline_decay=1.0"),
         ({"reward_weight": -1.0}, "reward_weight=-1.0"),
         ({"entropy_weight": -1.0}, "entropy_weight=-1.0"),
+        ({"samples": 0}, "samples=0"),
+        ({"gumbel_temperature": 0.0}, "gumbel_temperature=0.0"),
+        ({"samples": 2, "gumbel_temperature": 0.5}, "samples=2, gumbel_temperature=0.5"),
     ],
 )
 def test_a_sampler_refuses_numbers_out_of_range(changes, message):

@@ -179,10 +179,11 @@ def test_gradients_reach_every_weight():
         assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in tree.flatten(gradients))
 
 
-def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectation():
-    """Σ_s p(s) · (gradient of one sample) is the gradient of −Σ_s p(s) log p(y | s)."""
+@pytest.mark.parametrize("samples", [1, 2])
+def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectation(samples):
+    """Σ_s p(s) · (gradient of samples s) is the gradient of −Σ_s p(s) log p(y | s)."""
     keras.utils.set_random_seed(3)
-    sampler = LocationSampler(reward_weight=1.0, entropy_weight=0.0)
+    sampler = LocationSampler(reward_weight=1.0, entropy_weight=0.0, samples=samples)
     attention = SampledAttention(AdditiveAttention(3), sampler)
     model = RecurrentSeq2Seq(RecurrentConfig(VOCABULARY, **SIZES), attention)
     model.build()
@@ -194,17 +195,21 @@ def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectatio
     batch = {SOURCE: source, TOKENS: np.array([[2, 7]], "int32")}
     variables = [weight.value for weight in model.trainable_weights]
     totals = [0.0, 0.0]
-    for places in itertools.product(range(3), repeat=2):
-        noise = 1e6 * np.eye(4, dtype="float32")[list(places)][:, None]
-        attention.draws = lambda *_, noise=noise: (tf.constant(noise), tf.fill((2, 1), False))
+    paths = itertools.product(range(3), repeat=2)
+    for places in map(np.array, itertools.product(paths, repeat=samples)):
+        noise = tf.constant(1e6 * np.eye(4, dtype="float32")[places.T])
+        draws = noise, tf.fill((2, samples), False)
+        attention.draws = lambda *_, draws=draws: draws
         sampler.baseline.assign(-1.7)
         with tf.GradientTape(persistent=True) as tape:
             outputs = model(batch, training=True)
             loss = model.compute_loss(batch, targets, outputs)
-            chance = tf.reduce_prod([outputs[WEIGHTS][0, t, s] for t, s in enumerate(places)])
-            logs = tf.gather(tf.nn.log_softmax(outputs[LOGITS]), targets, batch_dims=2)
-            exact = -chance * tf.reduce_sum(logs) / 2
-        np.testing.assert_array_equal(outputs[LOCATIONS], [places])
+            chances = tf.gather(outputs[WEIGHTS], places[..., None], batch_dims=2)
+            chance = tf.reduce_prod(chances)
+            aims = tf.repeat(targets, samples, axis=0)
+            logs = tf.gather(tf.nn.log_softmax(outputs[LOGITS]), aims, batch_dims=2)
+            exact = -chance * tf.reduce_sum(logs) / 2 / samples
+        np.testing.assert_array_equal(outputs[LOCATIONS], places)
         for place, (value, share) in enumerate(((loss, float(chance)), (exact, 1.0))):
             gradient = tape.gradient(value, variables, unconnected_gradients="zero")
             flat = [np.array(tf.convert_to_tensor(array)).ravel() for array in gradient]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from keras_attn_pipelines.cli import main
@@ -13,6 +14,7 @@ from keras_attn_pipelines.experiment import (
     Experiment,
     Fit,
     InverseSquareRoot,
+    LocationSampling,
     Schedule,
     Staircase,
     choice,
@@ -74,7 +76,8 @@ def test_a_name_and_fields_choose_a_part(values, scope):
     assert chosen.model.scope == scope
     assert restored(stored(chosen)) == chosen
     assert {name: chosen.values()[name] for name in values} == values
-    assert RECIPE.replaced(chosen.settled()).model == chosen.model
+    kept = {**chosen.inherited(), **chosen.settled()}
+    assert RECIPE.replaced(kept).model == chosen.model
 
 
 def test_a_part_keeps_the_fields_that_the_earlier_one_has_too():
@@ -91,6 +94,26 @@ def test_training_that_starts_from_a_run_has_its_parts():
     assert source.adapted(RECIPE, {"dropout": 0.5}).model == replace(begun.model, dropout=0.5)
     with pytest.raises(ValueError, match="Expected window=3, as in runs/begun"):
         source.adapted(RECIPE, {"window": 5})
+
+
+def test_hard_attention_starts_from_soft_and_soft_from_hard():
+    sizes = {"embedding_dim": 3, "hidden_dim": 5}
+    models = {}
+    for hard in (False, True):
+        chosen = RECIPE.replaced({**sizes, "hard": hard})
+        models[hard] = chosen, chosen.model.build({}, {"tokenizer": 13}, int(hard)).model
+    for begun, wanted in ((False, True), (True, False), (True, True)):
+        experiment, earlier = models[begun]
+        source = WarmStart(Path("runs/begun"), "translator_rnn", experiment, {}, earlier, {})
+        assert source.adapted(RECIPE, {}).model.scope.hard == begun  # As it was, unless given.
+        adapted = source.adapted(RECIPE, {"hard": wanted, "samples": 3, "reward_weight": 1.0})
+        assert adapted.model.scope == Global(
+            hard=wanted, sampling=LocationSampling(samples=3, reward_weight=1.0)
+        )
+        model = adapted.model.build({}, {"tokenizer": 13}, 2).model
+        source.start(adapted, model)
+        for own, other in zip(model.trainable_weights, earlier.trainable_weights, strict=True):
+            np.testing.assert_array_equal(own, other)
 
 
 @pytest.mark.parametrize(

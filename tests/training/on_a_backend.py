@@ -59,16 +59,20 @@ def check_accumulated_clip():
 
 
 def check_hard_attention():
-    """Sampled attention trains, and its baseline moves."""
-    reader = HardAttention(5, LocationSampler(expectation_share=0.0, seed=3))
-    sizes = {"vocabulary_size": tiny.VOCABULARY, "embedding_dim": 3, "hidden_dim": 7}
-    decoder = CaptionDecoder(attention=reader, **sizes)
-    model = Captioner(SmallConvEncoder((3,), (3,)), decoder, tiny.SIZE)
-    model.build()
-    inputs, targets, weights = tiny.batch()
-    model.compile(ClippedAdam(0.01, 1.0), TokenCrossEntropy())
-    model.fit(inputs, targets, sample_weight=weights, batch_size=4, verbose=0)
-    assert float(reader.sampler.baseline) < 0
+    """Sampled attention trains by each estimator; that of one sample moves its baseline."""
+    for options in ({}, {"samples": 2}, {"gumbel_temperature": 0.5}):
+        reader = HardAttention(5, LocationSampler(expectation_share=0.0, seed=3, **options))
+        sizes = {"vocabulary_size": tiny.VOCABULARY, "embedding_dim": 3, "hidden_dim": 7}
+        decoder = CaptionDecoder(attention=reader, **sizes)
+        model = Captioner(SmallConvEncoder((3,), (3,)), decoder, tiny.SIZE)
+        model.build()
+        before = [ops.convert_to_numpy(weight) for weight in reader.trainable_weights]
+        inputs, targets, weights = tiny.batch()
+        model.compile(ClippedAdam(0.01, 1.0), TokenCrossEntropy())
+        model.fit(inputs, targets, sample_weight=weights, batch_size=4, verbose=0)
+        assert (float(reader.sampler.baseline) < 0) == (not options)
+        for weight, first in zip(reader.trainable_weights, before, strict=True):
+            assert np.any(ops.convert_to_numpy(weight) != first), (weight.path, options)
 
 
 def check_rewards(folder):

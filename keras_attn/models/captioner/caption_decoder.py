@@ -11,6 +11,7 @@ from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
+from keras_attn.layers.location_sampler import for_samples
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
@@ -74,7 +75,8 @@ class CaptionDecoder(BaseLayer):
     Returns:
         logits: float32 (B, C, T, V).
         weights: float32 (B, C, T, S).
-        locations: int32 (B, C, T), only if the attention samples them in training.
+        locations: int32 (B, C, T), only if the attention samples them in training; all of them
+            with C·K for C if it draws K samples, those of a caption as neighbors.
 
     Raises:
         ValueError: no attention; a cell of another width, or something else in its place.
@@ -148,6 +150,8 @@ class CaptionDecoder(BaseLayer):
         self.logits.build((None, config.embedding_dim))
 
     def call(self, features, tokens, training=None):
+        if training:
+            tokens = for_samples(self.attention, tokens)
         captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
         memory, state = self.start(features, length, training=training)
         state = repeat_hypotheses(state, captions)

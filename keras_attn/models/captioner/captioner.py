@@ -39,7 +39,8 @@ class Captioner(EncoderDecoder):
     Returns:
         dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
         (B, C, T, S); if the attention samples locations in training, LOCATIONS int32 (B, C, T).
-        Without C where the tokens have none.
+        Without C where the tokens have none. With K samples in training, all of them have C·K for
+        C, and (B·K, T) without C; those of a caption are neighbors.
 
     Raises:
         ValueError: tokens, pictures or features of another shape.
@@ -85,9 +86,11 @@ class Captioner(EncoderDecoder):
         features, single = self._features(batch, training), len(tokens.shape) == 2
         captions = tokens[:, None] if single else tokens
         outputs = self.decoder(features, captions, training=training)
-        logits, *others = (output[:, 0] for output in outputs) if single else outputs
-        logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
-        return dict(zip((LOGITS, WEIGHTS, LOCATIONS), (logits, *others)))
+        if single:
+            outputs = (ops.reshape(output, (-1, *ops.shape(output)[2:])) for output in outputs)
+        named = dict(zip((LOGITS, WEIGHTS, LOCATIONS), outputs))
+        real = ops.not_equal(self._for_samples(named, tokens), PAD_ID)
+        return {**named, LOGITS: carry_mask(named[LOGITS], real)}
 
     def input_signature(self):
         image = keras.InputSpec(dtype="uint8", shape=(None, *self.image_size, 3))

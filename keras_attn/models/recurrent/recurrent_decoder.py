@@ -10,6 +10,7 @@ from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.attention_cell import AttentionCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
+from keras_attn.layers.location_sampler import for_samples
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
@@ -59,7 +60,8 @@ class RecurrentDecoder(MaskedLayer):
         logits: float32 (B, T, V), with the mask of the real tokens.
         weights: with return_attention_scores, float32 (B, T, S).
         locations: with return_attention_scores, if a `SampledAttention` samples them in training,
-            int32 (B, T).
+            int32 (B, T). If it draws K samples, all of them lead with B·K, and the samples of an
+            example are neighbors.
 
     Source: see `AttentionCell`.
     """
@@ -118,15 +120,19 @@ class RecurrentDecoder(MaskedLayer):
         return_attention_scores=False,
         training=None,
     ):
+        sampling = training and isinstance(self.attention, SampledAttention)
+        samples = self.attention.sampler.samples if sampling else 1
         memory, state = self._start(value, sequence_mask(value, value_mask=value_mask), last)
+        if samples > 1:
+            tokens = for_samples(self.attention, tokens)
+            state = repeat_hypotheses(state, samples)
         embedded = self.dropout(self.embedding(tokens), training=training)
         projected = ops.swapaxes(self.cell.project(embedded), 0, 1)
 
-        sampling = training and isinstance(self.attention, SampledAttention)
         draws = (self.attention.draws(ops.shape(tokens)[1], value),) if sampling else ()
 
         def advance(state, inputs):
-            output, weights, state = self.cell.step(inputs[0], memory, state, 1, *inputs[1:])
+            output, weights, state = self.cell.step(inputs[0], memory, state, samples, *inputs[1:])
             return state, (output, weights)
 
         _, outputs = scan(advance, state, (projected, *draws))

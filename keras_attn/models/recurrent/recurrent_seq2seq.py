@@ -29,7 +29,8 @@ class RecurrentSeq2Seq(SourceTarget):
 
     Returns:
         dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, T, S); if the attention samples positions in training, LOCATIONS int32 (B, T).
+        (B, T, S); if the attention samples positions in training, LOCATIONS int32 (B, T). With K
+        samples in training, all of them lead with B·K; those of an example are neighbors.
 
     Example:
         >>> model = RecurrentSeq2Seq(vocabulary_size=13, embedding_dim=5, hidden_dim=7)

@@ -7,6 +7,7 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.fields import choice, option, part
 from keras_attn_pipelines.experiment.fit import Fit
+from keras_attn_pipelines.experiment.location_sampling import LocationSampling
 from keras_attn_pipelines.experiment.optimizer import SGD, Adam
 from keras_attn_pipelines.experiment.parts import (
     Built,
@@ -58,6 +59,7 @@ __all__ = [
     "Fit",
     "InverseSquareRoot",
     "KerasHub",
+    "LocationSampling",
     "Model",
     "Objective",
     "Optimizer",

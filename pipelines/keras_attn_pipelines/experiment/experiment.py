@@ -93,11 +93,11 @@ class Experiment:
 
     def settled(self) -> dict[str, Any]:
         """Values of the fields that trained weights and vocabularies fix."""
-        return {
-            declared.name: shown_value(owner, declared)
-            for _, owner, declared in self._fields()
-            if declared.metadata["settled"]
-        }
+        return self._values_of("settled")
+
+    def inherited(self) -> dict[str, Any]:
+        """Values of the fields that training with earlier weights may replace; see `option`."""
+        return self._values_of("inherited")
 
     def flags(self) -> Iterator[tuple[str, dataclasses.Field, Any, Any]]:
         """(name of the part, field, type, value) of everything that the command line can set.
@@ -108,6 +108,13 @@ class Experiment:
             kind = field_types(type(owner))[declared.name]
             kind = str if "kinds" in declared.metadata else kind
             yield name, declared, kind, shown_value(owner, declared)
+
+    def _values_of(self, mark):
+        return {
+            declared.name: shown_value(owner, declared)
+            for _, owner, declared in self._fields()
+            if declared.metadata[mark]
+        }
 
     def _choices(self):
         """The parts of all choices, for messages."""

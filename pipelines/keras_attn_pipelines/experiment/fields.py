@@ -78,6 +78,7 @@ def option(
     *,
     default: Any = dataclasses.MISSING,
     settled: bool = False,
+    inherited: bool = False,
     flag: str = "",
     metavar: str = "",
     repeated: bool = False,
@@ -91,6 +92,8 @@ def option(
         default: value of the field; a field without one must be given.
         settled: whether trained weights and vocabularies fix the value; training that starts
             from them (`--from`) inherits it.
+        inherited: whether such training inherits the value unless it is given another, with which
+            the weights can go on.
         flag: the flag, without hyphens before it; "" for one like the field's name.
         metavar: what stands for the value in help; "" for its type.
         repeated: whether the flag may be given several times, each with some of a tuple's items.
@@ -98,7 +101,7 @@ def option(
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled, "group": group}
-    metadata |= {"flag": flag, "metavar": metavar, "repeated": repeated}
+    metadata |= {"inherited": inherited, "flag": flag, "metavar": metavar, "repeated": repeated}
     return field(default=default, metadata=metadata)
 
 

@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
+from keras_attn.layers.location_sampler import LocationSampler
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
@@ -80,8 +81,11 @@ class WarmStart:
         """
         self.check(experiment, values)
         known = {declared.name for _, declared, _, _ in experiment.flags()}
-        settled = {key: own for key, own in self.experiment.settled().items() if key in known}
-        return experiment.replaced({**values, **settled})
+        inherited, settled = (
+            {key: own for key, own in part.items() if key in known}
+            for part in (self.experiment.inherited(), self.experiment.settled())
+        )
+        return experiment.replaced({**inherited, **values, **settled})
 
     def check(self, experiment: Experiment, values: Mapping[str, Any]) -> None:
         """Raises ValueError for another task or model, or values that differ from the model's."""
@@ -111,16 +115,24 @@ class WarmStart:
         if hasattr(experiment.model, "grow"):
             experiment.model.grow(model, self.model)
             return
-        pairs = list(zip(model.weights, self.model.weights))
+        new, earlier = _learned(model), _learned(self.model)
+        pairs = list(zip(new, earlier))
         wrong = [own.path for own, other in pairs if own.shape != other.shape]
-        if wrong or len(model.weights) != len(self.model.weights):
+        if wrong or len(new) != len(earlier):
             raise ValueError(
-                f"Expected a recipe whose model has the {len(self.model.weights)} weights of "
-                f"{self.path}. Received: one of {len(model.weights)}, of which {len(wrong)} have "
-                f"other shapes: {wrong[:3]}"
+                f"Expected a recipe whose model has the {len(earlier)} weights of {self.path}. "
+                f"Received: one of {len(new)}, of which {len(wrong)} have other shapes: {wrong[:3]}"
             )
         for own, other in pairs:
             own.assign(other)
+
+
+def _learned(model):
+    """The weights of a model, less the baselines of sampled locations, which soft attention has
+    not and which find themselves in a few steps."""
+    samplers = (part for part in model._flatten_layers() if isinstance(part, LocationSampler))
+    baselines = {id(sampler.baseline) for sampler in samplers}
+    return [weight for weight in model.weights if id(weight) not in baselines]
 
 
 def _restored(version, config):

@@ -5,6 +5,7 @@ from typing import ClassVar
 from keras_attn.contracts import IMAGE, LOGITS, TOKENS
 from keras_attn_pipelines.data.vocabulary import TOKENIZER
 from keras_attn_pipelines.experiment.fields import INFINITY, choice, option, part
+from keras_attn_pipelines.experiment.location_sampling import LocationSampling
 from keras_attn_pipelines.experiment.picture_encoders import (
     ENCODER,
     ENCODERS,
@@ -35,11 +36,13 @@ class ShowAttendTell:
     )
     hidden_dim: int = option("number of units in the cell", default=512, settled=True, least=1)
     context: str = option(
-        "context read at each step: soft or hard attention, the mean feature, or one vector",
+        "context read at each step: soft or hard attention (which may begin with a run of soft, "
+        "--from), the mean feature, or one vector",
         default=SOFT,
-        settled=True,
+        inherited=True,
         choices=(SOFT, HARD, MEAN, BOTTLENECK),
     )
+    sampling: LocationSampling = LocationSampling()
     attention_dim: int = option(
         "width of the attention's hidden layer", default=256, settled=True, least=1
     )
@@ -87,7 +90,6 @@ class ShowAttendTell:
 
     def _attention(self, seed):
         """What the decoder reads from the picture at each step."""
-        from keras_attn.layers.location_sampler import LocationSampler
         from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
         from keras_attn.models.captioner.hard_attention import HardAttention
         from keras_attn.models.captioner.soft_attention import SoftAttention
@@ -95,5 +97,5 @@ class ShowAttendTell:
         if self.context == SOFT:
             return SoftAttention(self.attention_dim)
         if self.context == HARD:
-            return HardAttention(self.attention_dim, LocationSampler(seed=seed))
+            return HardAttention(self.attention_dim, self.sampling.build(seed))
         return MeanContext() if self.context == MEAN else BottleneckContext()

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.fields import choice, option, part
+from keras_attn_pipelines.experiment.location_sampling import LocationSampling
 from keras_attn_pipelines.experiment.parts import Built
 
 LSTM, GRU = "lstm", "gru"
@@ -31,17 +32,18 @@ class Global:
 
     score: str = option(SCORE, default=ADDITIVE, settled=True, choices=(*CONTENT_SCORES, LOCATION))
     hard: bool = option(
-        "hard attention: one sampled position per step, trained by REINFORCE",
+        "hard attention: one sampled position per step; may begin with a run of soft (--from)",
         default=False,
-        settled=True,
+        inherited=True,
     )
+    sampling: LocationSampling = LocationSampling()
 
     def build(self, units: int, seed: int):
         """See `Scope`."""
-        from keras_attn.layers import LocationSampler, SampledAttention
+        from keras_attn.layers import SampledAttention
 
         scored = _scored(self.score, units)
-        return SampledAttention(scored, LocationSampler(seed=seed)) if self.hard else scored
+        return SampledAttention(scored, self.sampling.build(seed)) if self.hard else scored
 
     def describe(self) -> str:
         """See `Scope`."""
