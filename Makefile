@@ -8,6 +8,7 @@ TORCH ?= torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 CAPTIONER = flickr8k_captioner
+BUNDLED = $(CAPTIONER) polarity
 PIPELINES = pipelines/keras_attn_pipelines
 EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
@@ -84,10 +85,13 @@ bounds:
 release: $(READY)
 	rm -rf build dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	cd saved_models && $(abspath $(BIN))/python -m zipfile -c ../dist/$(CAPTIONER).zip $(CAPTIONER)
+	cd saved_models && for name in $(BUNDLED); do \
+		$(abspath $(BIN))/python -m zipfile -c ../dist/$$name.zip $$name || exit 1; done
 	$(BIN)/python -m venv $(EMPTY)
 	$(EMPTY)/bin/python -m pip install --quiet "$$(ls dist/*.whl)[text,pictures,demo]"
-	cd $(EMPTY) && bin/python -m zipfile -e ../../dist/$(CAPTIONER).zip . && bin/python -c "\
+	cd $(EMPTY) && for name in $(BUNDLED); do \
+		bin/python -m zipfile -e ../../dist/$$name.zip . || exit 1; done
+	cd $(EMPTY) && bin/keras-attn predict polarity "a warm , funny film" && bin/python -c "\
 	import keras_attn, skimage; assert '$(EMPTY)' in keras_attn.__file__; \
 	answer = keras_attn.load('$(CAPTIONER)').predict([skimage.data.camera()])[0]; \
 	assert answer.text, answer; print(answer.text)"

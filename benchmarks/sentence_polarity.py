@@ -23,7 +23,7 @@ from keras_attn_pipelines.recipes.text_classifier import RECIPE
 
 NAME = "text_classifier"
 FOLDS, DEV = 10, 10
-FILES = {"pos": "rt-polarity.pos", "neg": "rt-polarity.neg"}
+FILES = {"positive": "rt-polarity.pos", "negative": "rt-polarity.neg"}
 RATED = "amazonReviewSnippets_GroundTruth.txt"
 SIZES = {"lengths": (16, 32, 64, 128)}
 PLANS = {
@@ -53,7 +53,7 @@ def _rated(path):
     """Sentences of a file of numbers, mean ratings and texts; those rated 0 are left out."""
     rows = [line.split("\t") for line in path.read_text(encoding="latin-1").splitlines()]
     rated = [(text.strip(), float(rating)) for _, rating, text in rows]
-    return [(text, "pos" if rating > 0 else "neg") for text, rating in rated if rating]
+    return [(text, "positive" if rating > 0 else "negative") for text, rating in rated if rating]
 
 
 def _two_files(data):

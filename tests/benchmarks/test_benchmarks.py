@@ -88,11 +88,11 @@ def test_turns_and_table():
 
 def test_sentence_polarity(tmp_path):
     for label, name in sentence_polarity.FILES.items():
-        kind = {"pos": "good", "neg": "bad"}[label]
+        kind = {"positive": "good", "negative": "bad"}[label]
         texts = [text for text, known in labeled_texts.examples(60) if known == kind]
         (tmp_path / name).write_bytes("\n".join([*texts, "caf\xe9"]).encode("latin-1"))
     pairs = sentence_polarity.sentences(tmp_path)
-    assert len(pairs) == 62 and ("caf\xe9", "pos") in pairs
+    assert len(pairs) == 62 and ("caf\xe9", "positive") in pairs
     folds = [sentence_polarity.splits(pairs, fold) for fold in range(sentence_polarity.FOLDS)]
     assert sorted(pair for split in folds for pair in split["test"]) == sorted(pairs)
     assert all(sum(map(len, split.values())) == 62 for split in folds)
@@ -110,8 +110,8 @@ def test_sentence_polarity(tmp_path):
     rated = "1_1\t-0.9\tit broke .\n1_2\t0.0\tit is blue .\n1_3\t2.4\tgood value\n"
     (out / sentence_polarity.RATED).write_text(rated)
     assert sorted(sentence_polarity.sentences(out)) == [
-        ("good value", "pos"),
-        ("it broke .", "neg"),
+        ("good value", "positive"),
+        ("it broke .", "negative"),
     ]
 
 
@@ -174,7 +174,7 @@ def test_progressive_memory(tmp_path):
         lines = [text for text, _ in labeled_texts.examples(40, seed)]
         (captions / f"{name}.en").write_text("\n".join(lines), encoding="utf-8")
     for label, name in sentence_polarity.FILES.items():
-        kind = {"pos": "good", "neg": "bad"}[label]
+        kind = {"positive": "good", "negative": "bad"}[label]
         texts = [f"such {text}" for text, known in labeled_texts.examples(60) if known == kind]
         (tmp_path / name).write_text("\n".join(texts), encoding="latin-1")
     sizes = {"embedding_dim": 3, "hidden_dim": 5, "memory_dim": 2, "slots": (3,)}
