@@ -179,8 +179,10 @@ def test_gradients_reach_every_weight():
         assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in tree.flatten(gradients))
 
 
-@pytest.mark.parametrize("samples", [1, 2])
-def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectation(samples):
+@pytest.mark.parametrize(("samples", "positions"), [(1, 3), (2, 2)])
+def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectation(
+    samples, positions
+):
     """Σ_s p(s) · (gradient of samples s) is the gradient of −Σ_s p(s) log p(y | s)."""
     keras.utils.set_random_seed(3)
     sampler = LocationSampler(reward_weight=1.0, entropy_weight=0.0, samples=samples)
@@ -191,13 +193,14 @@ def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectatio
     random = np.random.default_rng(3)
     for weight in model.trainable_weights:
         weight.assign(random.normal(0, 0.7, weight.shape))
-    source, targets = np.array([[5, 7, 11, 0]], "int32"), tf.constant([[7, 3]])
+    source = np.array([[5, 7, 11][:positions] + [0]], "int32")
+    targets = tf.constant([[7, 3]])
     batch = {SOURCE: source, TOKENS: np.array([[2, 7]], "int32")}
     variables = [weight.value for weight in model.trainable_weights]
     totals = [0.0, 0.0]
-    paths = itertools.product(range(3), repeat=2)
+    paths = itertools.product(range(positions), repeat=2)
     for places in map(np.array, itertools.product(paths, repeat=samples)):
-        noise = tf.constant(1e6 * np.eye(4, dtype="float32")[places.T])
+        noise = tf.constant(1e6 * np.eye(positions + 1, dtype="float32")[places.T])
         draws = noise, tf.fill((2, samples), False)
         attention.draws = lambda *_, draws=draws: draws
         sampler.baseline.assign(-1.7)
