@@ -193,7 +193,7 @@ def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectatio
     random = np.random.default_rng(3)
     for weight in model.trainable_weights:
         weight.assign(random.normal(0, 0.7, weight.shape))
-    source = np.array([[5, 7, 11][:positions] + [0]], "int32")
+    source = np.array([[*[5, 7, 11][:positions], 0]], "int32")
     targets = tf.constant([[7, 3]])
     batch = {SOURCE: source, TOKENS: np.array([[2, 7]], "int32")}
     variables = [weight.value for weight in model.trainable_weights]
