@@ -9,7 +9,8 @@ Command, English to German on Multi30k:
         --source-column en --target-column de
 
 `--scope none` is the encoder–decoder without attention, `--scope local-p --score multiplicative`
-Luong's local attention, `--hard` samples positions, `--order bahdanau` attends before the cell.
+Luong's local attention, `--hard` samples positions (begin it with a run of soft attention,
+`--from`), `--order bahdanau` attends before the cell.
 
 Expected with `--epochs 14`: 37.2 BLEU on val and 36.2 on test_2016_flickr (sacreBLEU on raw text,
 beam 4), 27 minutes of one CPU core; with `--scope none` 22.9 and 23.2.
