@@ -90,7 +90,8 @@ TAG_LOGITS = "tag_logits"
 """Output key of a parser: float32 (B, S, tags), a row for each word. Key of its targets: int32
 (B, S), PAD_ID where there is no word."""
 LOCATIONS = "locations"
-"""Output key of a model that samples locations in training: int32 (B, C, T), −1 for none."""
+"""Output key of a model that samples locations in training: int32 (B, C, T) or (B, T),
+−1 for none; with several samples of each sequence, these lie side by side."""
 
 TEXT = "text"
 """Answer key: string (B, n), best first by score, or by `rank_by_coverage`; of the signature

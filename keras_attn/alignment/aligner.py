@@ -9,7 +9,7 @@ from keras_attn.alignment.batches import Batch, each_pair, make_batches, rows_of
 from keras_attn.alignment.direction import Direction
 from keras_attn.alignment.joint_links import joint_links
 from keras_attn.alignment.options import AlignerOptions
-from keras_attn.alignment.symmetrization import check_symmetrization, symmetrize
+from keras_attn.alignment.symmetrization import ONE_DIRECTION, check_symmetrization, symmetrize
 from keras_attn.alignment.training import train
 from keras_attn.alignment.unseen import unseen_probabilities
 from keras_attn.alignment.vocabulary import Vocabulary
@@ -102,7 +102,7 @@ class Aligner:
         sources: Sentences,
         targets: Sentences,
         symmetrization: str = "grow-diag-final-and",
-        decoding: str = JOINT,
+        decoding: str | None = None,
         progress=None,
     ) -> list[list[tuple[int, int]]]:
         """Links of sentence pairs, also of others than those of the training.
@@ -116,7 +116,7 @@ class Aligner:
             decoding: "joint", the most probable links in both directions together, see
                 `joint_links`; "posterior", the most probable link of each word in either direction;
                 or "viterbi", the most probable alignment of the sentence, which differs for the HMM
-                only.
+                only. None is "joint", and "posterior" for one direction alone.
             progress: called with what is done, the steps done and all steps; or None.
 
         Returns:
@@ -127,6 +127,8 @@ class Aligner:
             ValueError: other lengths, or an unknown symmetrization or decoding.
         """
         check_symmetrization(symmetrization)
+        if decoding is None:
+            decoding = "posterior" if symmetrization in ONE_DIRECTION else JOINT
         links: list[list[tuple[int, int]]] = [[] for _ in sources]
         for row, forward, backward in self.directed(sources, targets, decoding, progress):
             places = np.argwhere(symmetrize(forward, backward, symmetrization))
@@ -150,7 +152,9 @@ class Aligner:
             if decoding == JOINT:
                 posteriors = forward.posteriors(batch), backward.posteriors(swapped_batch)
                 joint = joint_links(batch, *posteriors)
-                cells = zip(each_pair(batch, joint[0]), each_pair(swapped_batch, joint[1]))
+                cells = zip(
+                    each_pair(batch, joint[0]), each_pair(swapped_batch, joint[1]), strict=True
+                )
                 matrices = ((first[:, 1:], second[:, 1:]) for (_, first), (_, second) in cells)
             else:
                 given_source = _matrices(batch, forward.links(batch, decoding))

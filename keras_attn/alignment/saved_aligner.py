@@ -107,7 +107,8 @@ def _described(description):
     texts = isinstance(words, list) and len(words) == 2 and all(isinstance(s, list) for s in words)
     if not texts or not all(isinstance(word, str) for side in words for word in side):
         raise ValueError("words are not two lists of texts")
-    return AlignerOptions(**description["options"]), [Vocabulary(side) for side in words]
+    options = {"spelling_weight": 0.0, **description["options"]}  # Earlier files have none.
+    return AlignerOptions(**options), [Vocabulary(side) for side in words]
 
 
 def _direction(arrays, name, options, words):

@@ -12,6 +12,7 @@ LEAST = 0.5
 """Least similarity of two words that count as spelled alike."""
 
 _AT_ONCE = 1 << 17
+_BEGIN, _END = "\x02", "\x03"
 
 
 class Spelling:
@@ -59,7 +60,7 @@ def _bigrams(vocabulary, numbers):
     """Which pairs of letters a word has: float32 (1 + V, N), and their numbers, which grow."""
     rows, columns = [], []
     for number, word in enumerate(vocabulary.words, start=1):
-        letters = f"^{_without_accents(word)}$"
+        letters = f"{_BEGIN}{_without_accents(word)}{_END}"
         for pair in {letters[at : at + 2] for at in range(len(letters) - 1)}:
             rows.append(number)
             columns.append(numbers.setdefault(pair, len(numbers)))

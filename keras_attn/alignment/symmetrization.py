@@ -44,6 +44,7 @@ SYMMETRIZATIONS = {
     "backward": lambda forward, backward: backward.copy(),
 }
 """Symmetrizations by name; "forward" and "backward" are one direction alone."""
+ONE_DIRECTION = ("forward", "backward")
 
 
 def symmetrize(forward, backward, symmetrization="grow-diag-final-and"):

@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.checks import check_sizes
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.reinforce import leave_one_out, reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
@@ -25,12 +26,14 @@ class LocationSampler(BaseLayer):
 
     - REINFORCE with one sample of each example, whose baseline is a moving average: the paper's.
     - REINFORCE with several, each of which has the mean of the others as its baseline, and a
-      location is credited with the words from its own step on. Much less noisy; the decoder costs
-      as many times as much.
+      location is credited with the words from its own step on. Much less noisy; in training the
+      decoder costs K times as much.
     - Straight-through: the gradient of the Gumbel-softmax of the same draw. Biased, with little
-      noise, and at the cost of soft attention.
+      noise, and as cheap as soft attention.
 
-    From random weights all of them learn slowly; begin with those of soft attention.
+    From random weights all of them learn slowly; begin with those of soft attention. With several
+    samples or straight-through take an expectation_share of 0, and a reward_weight of 1 and an
+    entropy_weight of 0 for a gradient without bias.
 
     Args:
         expectation_share: probability that an example uses the expectation.
@@ -151,8 +154,8 @@ class LocationSampler(BaseLayer):
             return shares
         gumbel, expected = draw
         if self.gumbel_temperature is not None:
-            relaxed = ops.softmax((_chances(weights) + gumbel) / self.gumbel_temperature)
-            relaxed = zero_masked(relaxed, some[..., 0])
+            scores = (_chances(weights) + gumbel) / self.gumbel_temperature
+            relaxed = attention_weights(scores, weights > 0)
             shares = shares + (relaxed - ops.stop_gradient(relaxed))
         return ops.where(expected[:, None], weights, shares)
 
@@ -192,13 +195,15 @@ class LocationSampler(BaseLayer):
         Returns:
             float32 (N,), 0 for sequences without real steps.
         """
-        if self.samples > 1:
+        reward_weight = self.reward_weight
+        if self.gumbel_temperature is not None:
+            advantage, reward_weight = ops.zeros_like(log_likelihoods), 0.0
+        elif self.samples > 1:
             advantage = leave_one_out(log_likelihoods, self.samples)
         else:
             log_likelihood = ops.sum(log_likelihoods, axis=1)
             advantage = (log_likelihood - self.baseline)[:, None]  # Before the baseline moves.
             self._move_baseline(ops.stop_gradient(log_likelihood), locations, real)
-        reward_weight = self.reward_weight if self.gumbel_temperature is None else 0.0
         return reinforce_objective(
             advantage, weights, locations, real, reward_weight, self.entropy_weight
         )
@@ -218,20 +223,23 @@ def _chances(weights):
     return ops.log(ops.maximum(weights, 1e-30))
 
 
-def for_samples(attention, tensors):
+def for_samples(attention, tensors, axis):
     """Tensors of sequences, once for each sample that an attention draws of their locations.
 
     Args:
         attention: layer, with a `sampler` if it samples.
-        tensors: structure of tensors (..., N, T), (N,) or None.
+        tensors: structure of tensors with N sequences on an axis, of tensors without this axis,
+            which stay as they are, and of None.
+        axis: int ≥ 0.
 
     Returns:
-        The same of (..., N·K, T) and (N·K,); the samples of a sequence are neighbors.
+        The same with N·K for N; the samples of a sequence are neighbors.
     """
     samples = attention.sampler.samples if hasattr(attention, "sampler") else 1
 
     def repeated(part):
-        return None if part is None else ops.repeat(part, samples, axis=max(-2, -len(part.shape)))
+        is_whole = part is None or len(part.shape) <= axis
+        return part if is_whole else ops.repeat(part, samples, axis=axis)
 
     return tensors if samples == 1 else keras.tree.map_structure(repeated, tensors)
 

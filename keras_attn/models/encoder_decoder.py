@@ -94,10 +94,10 @@ class EncoderDecoder(BaseModel):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The compiled loss of the outputs with targets, the attention's penalty and the loss of
         the locations that an attention samples in training."""
-        y, sample_weight = self._for_samples(y_pred, (y, sample_weight))
+        y, sample_weight = self.for_samples(y_pred, (y, sample_weight))
         loss = super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
         if self.attention_penalty:
-            tokens = self._for_samples(y_pred, x[TOKENS])
+            tokens = self.for_samples(y_pred, x[TOKENS])
             loss = loss + self.attention_penalty * _unevenness(tokens, y_pred[WEIGHTS])
         if LOCATIONS in y_pred:
             loss = loss + _location_loss(self.decoder.attention.sampler, y, y_pred)
@@ -105,12 +105,19 @@ class EncoderDecoder(BaseModel):
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """The compiled metrics of the outputs with targets."""
-        y, sample_weight = self._for_samples(y_pred, (y, sample_weight))
+        y, sample_weight = self.for_samples(y_pred, (y, sample_weight))
         return super().compute_metrics(x, y, _aimed(y, y_pred), sample_weight)
 
-    def _for_samples(self, outputs, tensors):
-        """Tensors (..., T) of examples, once for each sample of their locations."""
-        return for_samples(self.decoder.attention, tensors) if LOCATIONS in outputs else tensors
+    def for_samples(self, outputs, tensors):
+        """Targets, tokens or weights of sequences, once for each sample of their locations.
+
+        Args:
+            outputs: dict, of the call.
+            tensors: structure of tensors that lead as the tokens do, or None.
+        """
+        if LOCATIONS not in outputs:
+            return tensors
+        return for_samples(self.decoder.attention, tensors, len(outputs[LOGITS].shape) - 3)
 
 
 def _aimed(targets, outputs):
@@ -121,8 +128,8 @@ def _aimed(targets, outputs):
 
 
 def _unevenness(tokens, weights):
-    """This replica's share of the mean of Σ_s (1 − Σ_t α_ts)² / S over captions (B, C, T)."""
-    looked_at = ops.sum(zero_masked(weights, tokens != PAD_ID), axis=2)
+    """This replica's share of the mean of Σ_s (1 − Σ_t α_ts)² / S over captions (..., T)."""
+    looked_at = ops.sum(zero_masked(weights, tokens != PAD_ID), axis=-2)
     penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
     captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
     return global_mean(penalty, captions)

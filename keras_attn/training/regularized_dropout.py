@@ -67,7 +67,8 @@ class RegularizedDropout(TrainingStage):
             return loss
         again = super().compute_loss(x, y, second, sample_weight, training)
         names = list(y) if isinstance(y, dict) else [LOGITS]
-        apart = sum(self._apart(name, first, second, sample_weight) for name in names)
+        weights = self.model.for_samples(first, sample_weight)
+        apart = sum(self._apart(name, first, second, weights) for name in names)
         return (loss + again) / 2 + self.weight / 4 * apart
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):

@@ -17,8 +17,8 @@ from keras_attn.alignment.joint_links import joint_links
 from keras_attn.alignment.spelling import Spelling
 from keras_attn.alignment.vocabulary import NULL, Vocabulary
 
-SOURCES = ["Parliament in Brussels", "a", "the European crisis", "on 1 January"]
-TARGETS = ["parlament i Bryssel", "á b", "den europeiska krisen", "1 januari"]
+SOURCES = ["Parliament in Brussels", "a", "the European crisis", "on 1 January $ ^"]
+TARGETS = ["parlament i Bryssel", "á b", "den europeiska krisen", "1 januari $$$ $"]
 
 
 def dice(first, second):
@@ -26,7 +26,7 @@ def dice(first, second):
 
     def pairs(word):
         plain = [c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c)]
-        letters = ["^", *plain, "$"]
+        letters = ["begin", *plain, "end"]
         return {(letters[at], letters[at + 1]) for at in range(len(letters) - 1)}
 
     own, other = pairs(first), pairs(second)

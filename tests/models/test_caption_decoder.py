@@ -234,6 +234,31 @@ def test_samples_of_the_same_locations_count_as_one(grouped):
     assert 0 < accuracy == other_accuracy
 
 
+def test_one_caption_a_picture_counts_as_a_group_of_one():
+    """Its penalty too; and weights may be those of captions or of pictures."""
+    features, tokens, targets = inputs(batch=3, captions=1)
+    targets[1, 0, 1:] = tokens[1, 0, 1:] = 0
+    model = model_of(decoder(SoftAttention(5)), penalty=0.7)
+    single = gradients(model, features, tokens[:, 0], targets[:, 0])[0]
+    for gradient, expected in zip(gradients(model, features, tokens, targets)[0], single):
+        gradient, expected = map(tf.convert_to_tensor, (gradient, expected))
+        np.testing.assert_allclose(gradient, expected, atol=1e-6)
+    assert np.any(tf.convert_to_tensor(single[0]))
+    features, tokens, targets = inputs(batch=2, captions=3)
+    losses = []
+    for samples in (1, 2):
+        reader = HardAttention(5, LocationSampler(0.0, 0.0, 0.0, samples=samples))
+        model = model_of(decoder(reader))
+        force(reader, np.zeros((6 * samples, LENGTH), int))
+        batch = {FEATURES: features, TOKENS: tokens}
+        outputs = model(batch, training=True)
+        for shape in ((2, 1, 1), (2, 3, 1), (2, 3, LENGTH)):
+            weights = np.arange(1.0, 1 + np.prod(shape), dtype="float32").reshape(shape)
+            weights = weights.reshape([size for size in shape if size > 1])
+            losses.append(float(model.compute_loss(batch, targets, outputs, weights)))
+    assert losses[:3] == pytest.approx(losses[3:], rel=1e-5)
+
+
 @pytest.mark.systems
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)

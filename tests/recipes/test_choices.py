@@ -110,10 +110,22 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
         assert adapted.model.scope == Global(
             hard=wanted, sampling=LocationSampling(samples=3, reward_weight=1.0)
         )
+        going_on = WarmStart(Path("runs/begun"), "translator_rnn", adapted, {}, None, {})
+        assert going_on.adapted(RECIPE, {}).model == adapted.model
         model = adapted.model.build({}, {"tokenizer": 13}, 2).model
         source.start(adapted, model)
         for own, other in zip(model.trainable_weights, earlier.trainable_weights, strict=True):
             np.testing.assert_array_equal(own, other)
+
+
+def test_other_contexts_of_a_captioner_are_refused():
+    recipe = load_recipe("flickr8k")
+    for begun, wanted in (("soft", "mean"), ("mean", "bottleneck"), ("mean", "soft")):
+        experiment = recipe.replaced({"context": begun})
+        source = WarmStart(Path("runs/begun"), "flickr8k", experiment, {}, None, {})
+        assert source.adapted(recipe, {}).model.context == begun
+        with pytest.raises(ValueError, match=f"Expected context='{begun}', as in runs/begun"):
+            source.adapted(recipe, {"context": wanted})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from keras_attn.contracts import LOGITS
+from keras_attn.layers import AdditiveAttention, LocationSampler, SampledAttention
+from keras_attn.models import RecurrentSeq2Seq
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.regularized_dropout import AGAIN, RegularizedDropout
 from tests.ops.test_symmetric_divergence import twin
@@ -27,6 +29,26 @@ def test_the_loss_is_that_of_the_formula():
     losses = [TokenCrossEntropy(0.1)(targets, logits, mask) for logits in (first, second)]
     apart = (twin(first.astype("float64"), second) * mask).sum() / mask.sum()
     assert by_mask == pytest.approx(np.mean([float(loss) for loss in losses]) + 3 / 4 * apart)
+
+
+def test_several_samples_of_locations_weigh_as_their_example():
+    sampler = LocationSampler(0.0, samples=3, seed=5)
+    attention = SampledAttention(AdditiveAttention(3), sampler)
+    sizes = {"vocabulary_size": 13, "embedding_dim": 5, "hidden_dim": 7, "dropout": 0.0}
+    model = RecurrentSeq2Seq(attention=attention, **sizes)
+    batch = {"source": np.array([[5, 7, 11], [4, 0, 0]]), "tokens": np.array([[2, 7], [2, 0]])}
+    targets, weights = np.array([[7, 3], [3, 0]]), np.array([[1.0, 0.5], [2.0, 0.0]], "float32")
+    stage = RegularizedDropout(model, weight=3.0)
+    stage.compile("sgd", TokenCrossEntropy())
+    outputs = stage(batch, training=True)
+    first, second = np.array(outputs[LOGITS]), np.array(outputs[AGAIN + LOGITS])
+    assert first.shape == (6, 2, 13) and np.abs(first - second).max() > 0
+    loss = float(stage.compute_loss(batch, targets, outputs, weights))
+    repeated = weights.repeat(3, 0)
+    apart = (twin(first.astype("float64"), second) * repeated).sum() / repeated.sum()
+    stage.weight = 0.0
+    without = float(stage.compute_loss(batch, targets, outputs, weights))
+    assert loss - without == pytest.approx(3 / 4 * apart, rel=1e-2)
 
 
 @pytest.mark.systems

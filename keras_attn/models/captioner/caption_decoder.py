@@ -151,7 +151,7 @@ class CaptionDecoder(BaseLayer):
 
     def call(self, features, tokens, training=None):
         if training:
-            tokens = for_samples(self.attention, tokens)
+            tokens = for_samples(self.attention, tokens, axis=1)
         captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
         memory, state = self.start(features, length, training=training)
         state = repeat_hypotheses(state, captions)

@@ -89,7 +89,7 @@ class Captioner(EncoderDecoder):
         if single:
             outputs = (ops.reshape(output, (-1, *ops.shape(output)[2:])) for output in outputs)
         named = dict(zip((LOGITS, WEIGHTS, LOCATIONS), outputs))
-        real = ops.not_equal(self._for_samples(named, tokens), PAD_ID)
+        real = ops.not_equal(self.for_samples(named, tokens), PAD_ID)
         return {**named, LOGITS: carry_mask(named[LOGITS], real)}
 
     def input_signature(self):

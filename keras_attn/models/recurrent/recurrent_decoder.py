@@ -124,7 +124,7 @@ class RecurrentDecoder(MaskedLayer):
         samples = self.attention.sampler.samples if sampling else 1
         memory, state = self._start(value, sequence_mask(value, value_mask=value_mask), last)
         if samples > 1:
-            tokens = for_samples(self.attention, tokens)
+            tokens = for_samples(self.attention, tokens, axis=0)
             state = repeat_hypotheses(state, samples)
         embedded = self.dropout(self.embedding(tokens), training=training)
         projected = ops.swapaxes(self.cell.project(embedded), 0, 1)

@@ -109,6 +109,17 @@ class Experiment:
             kind = str if "kinds" in declared.metadata else kind
             yield name, declared, kind, shown_value(owner, declared)
 
+    def differing(self, values: Mapping[str, Any]) -> list[str]:
+        """Names of those values that cannot replace the ones that trained weights fix."""
+        return [
+            declared.name
+            for _, owner, declared in self._fields()
+            if declared.name in values
+            and not _may_replace(
+                declared.metadata, shown_value(owner, declared), values[declared.name]
+            )
+        ]
+
     def _values_of(self, mark):
         return {
             declared.name: shown_value(owner, declared)
@@ -128,6 +139,14 @@ class Experiment:
         for name in PARTS:
             for owner, declared in _options(getattr(self, name), others):
                 yield name, owner, declared
+
+
+def _may_replace(metadata, value, other):
+    """Whether weights that were trained with a value go on with another."""
+    among = metadata["inherited"]
+    if value == other or not (metadata["settled"] or isinstance(among, tuple)):
+        return True
+    return not metadata["settled"] and {value, other} <= set(among)
 
 
 def _options(owner, others) -> Iterator[tuple[Any, dataclasses.Field]]:

@@ -78,7 +78,7 @@ def option(
     *,
     default: Any = dataclasses.MISSING,
     settled: bool = False,
-    inherited: bool = False,
+    inherited: bool | tuple = False,
     flag: str = "",
     metavar: str = "",
     repeated: bool = False,
@@ -92,8 +92,8 @@ def option(
         default: value of the field; a field without one must be given.
         settled: whether trained weights and vocabularies fix the value; training that starts
             from them (`--from`) inherits it.
-        inherited: whether such training inherits the value unless it is given another, with which
-            the weights can go on.
+        inherited: whether such training inherits the value unless another one is given; a tuple
+            has the values that may replace each other.
         flag: the flag, without hyphens before it; "" for one like the field's name.
         metavar: what stands for the value in help; "" for its type.
         repeated: whether the flag may be given several times, each with some of a tuple's items.

@@ -9,29 +9,37 @@ class LocationSampling:
 
     samples: int = option(
         "hard attention: sequences of locations drawn for each example; several are each other's "
-        "baseline, and the decoder costs as many times as much in training",
+        "baseline, and training the decoder costs as many times as much",
         default=1,
+        inherited=True,
         least=1,
     )
     gumbel_temperature: float = option(
         "hard attention: temperature of the straight-through Gumbel-softmax, in place of "
         "REINFORCE; 0: REINFORCE",
         default=0.0,
+        inherited=True,
         least=0,
         below=INFINITY,
     )
     expectation_share: float = option(
         "hard attention: share of the examples that use the expectation instead of a sample",
         default=0.5,
+        inherited=True,
         least=0,
         most=1,
     )
     reward_weight: float = option(
-        "hard attention: weight of REINFORCE", default=0.1, least=0, below=INFINITY
+        "hard attention: weight of REINFORCE",
+        default=0.1,
+        inherited=True,
+        least=0,
+        below=INFINITY,
     )
     entropy_weight: float = option(
-        "hard attention: weight of the entropy of the attention, which it keeps from sinking",
+        "hard attention: weight of the entropy bonus, which keeps the attention from collapsing",
         default=0.002,
+        inherited=True,
         least=0,
         below=INFINITY,
     )

@@ -61,6 +61,7 @@ def _differences(run, last, vocabularies, shapes):
             return [name]
     settled = experiment.settled()
     differing = [key for key, value in expected.settled().items() if settled.get(key) != value]
+    differing += [key for key in expected.differing(experiment.values()) if key not in differing]
     run_vocabularies = run.vocabularies()
     differing += [
         name for name, known in vocabularies.items() if not known.equals(run_vocabularies.get(name))

@@ -98,10 +98,9 @@ class WarmStart:
                     f"Expected a recipe whose {name} is {before}, such as {self.recipe}, with "
                     f"which {self.path} was trained. Received: one whose {name} is {now}"
                 )
-        settled = self.experiment.settled()
-        wrong = [key for key in settled if key in values and values[key] != settled[key]]
-        if wrong:
-            expected = ", ".join(f"{key}={settled[key]!r}" for key in wrong)
+        if wrong := self.experiment.differing(values):
+            own = self.experiment.values()
+            expected = ", ".join(f"{key}={own[key]!r}" for key in wrong)
             received = ", ".join(f"{key}={values[key]!r}" for key in wrong)
             raise ValueError(f"Expected {expected}, as in {self.path}. Received: {received}")
 
@@ -128,8 +127,8 @@ class WarmStart:
 
 
 def _learned(model):
-    """The weights of a model, less the baselines of sampled locations, which soft attention has
-    not and which find themselves in a few steps."""
+    """The weights of a model, less the baselines of sampled locations, which soft attention lacks
+    and which adapt within a few steps."""
     samplers = (part for part in model._flatten_layers() if isinstance(part, LocationSampler))
     baselines = {id(sampler.baseline) for sampler in samplers}
     return [weight for weight in model.weights if id(weight) not in baselines]

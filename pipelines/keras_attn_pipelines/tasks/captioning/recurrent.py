@@ -39,7 +39,7 @@ class ShowAttendTell:
         "context read at each step: soft or hard attention (which may begin with a run of soft, "
         "--from), the mean feature, or one vector",
         default=SOFT,
-        inherited=True,
+        inherited=(SOFT, HARD),
         choices=(SOFT, HARD, MEAN, BOTTLENECK),
     )
     sampling: LocationSampling = LocationSampling()
