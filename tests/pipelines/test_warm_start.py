@@ -313,7 +313,8 @@ def test_another_network_under_the_same_sizes(run):
     source = WarmStart.read(run.folder)
     recipe = source.adapted(RECIPE, {})
     weights = run.model().weights
-    wider = type("", (), {"weights": [*weights, keras.Variable(np.zeros(3))]})
+    wider = keras.Sequential([run.model(), keras.layers.Dense(3)])
+    wider.layers[1].build((None, 5))
     with pytest.raises(ValueError, match=f"whose model has the {len(weights)} weights of"):
         source.start(recipe, wider)
 
