@@ -39,6 +39,25 @@ def test_viterbi_and_posterior_decoding(aligner):
     assert viterbi[:3] == aligner.align(SOURCES, TARGETS)[:3]
 
 
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_one_direction_alone_does_not_heed_the_other(aligner, name):
+    links = aligner.align(SOURCES, TARGETS, name)
+    assert links == aligner.align(SOURCES, TARGETS, name, "posterior")
+    side = 1 if name == "forward" else 0
+    for pair in links:
+        assert len({link[side] for link in pair}) == len(pair)  # A word has one link at most.
+
+
+def test_aligners_of_before_spelling_counted_had_none_of_it(aligner, tmp_path):
+    save_aligner(aligner, tmp_path / "saved")
+    file = tmp_path / "saved" / "aligner.json"
+    description = json.loads(file.read_text(encoding="utf-8"))
+    assert description["options"].pop("spelling_weight") == 5.0
+    description.pop("sha256")
+    file.write_text(json.dumps(description), encoding="utf-8")
+    assert load_aligner(tmp_path / "saved").options.spelling_weight == 0.0
+
+
 def test_unknown_words(aligner):
     """Equal spelling first, then the neighborhood."""
     source, target = ["the", "Tokyo", "houses", "quux"], ["das", "Häuser", "Tokyo", "blub"]
