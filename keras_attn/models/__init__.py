@@ -20,6 +20,7 @@ from keras_attn.models.dual_encoder.dual_encoder import DualEncoder
 from keras_attn.models.dual_encoder.text_encoder import TextEncoder
 from keras_attn.models.image_encoders.applications_encoder import ApplicationsEncoder
 from keras_attn.models.image_encoders.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.image_encoders.efficientnet_lite2_encoder import EfficientNetLite2Encoder
 from keras_attn.models.image_encoders.encoder_vector import EncoderVector
 from keras_attn.models.image_encoders.keras_hub_encoder import KerasHubEncoder
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder

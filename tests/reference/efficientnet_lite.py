@@ -1,11 +1,11 @@
-"""EfficientNet-Lite0 in plain NumPy, one loop per kernel tap, straight from a state dict."""
+"""EfficientNet-Lite in plain NumPy, one loop per kernel tap, straight from a state dict."""
 
 import math
 
 import numpy as np
 
-# Kernel size, stride and filters of each of the 16 blocks; all but the first expand by 6.
-BLOCKS = (
+# Kernel size, stride and filters of each block; all but the first expand by 6.
+LITE0 = (
     [(3, 1, 16)]
     + [(3, 2, 24), (3, 1, 24)]
     + [(5, 2, 40), (5, 1, 40)]
@@ -14,13 +14,22 @@ BLOCKS = (
     + [(5, 2, 192), (5, 1, 192), (5, 1, 192), (5, 1, 192)]
     + [(3, 1, 320)]
 )
+LITE2 = (
+    [(3, 1, 16)]
+    + [(3, 2, 24), (3, 1, 24), (3, 1, 24)]
+    + [(5, 2, 48), (5, 1, 48), (5, 1, 48)]
+    + [(3, 2, 88), (3, 1, 88), (3, 1, 88), (3, 1, 88)]
+    + [(5, 1, 120)] * 4
+    + [(5, 2, 208), (5, 1, 208), (5, 1, 208), (5, 1, 208), (5, 1, 208)]
+    + [(3, 1, 352)]
+)
 
 
-def features(state: dict[str, np.ndarray], images: np.ndarray) -> np.ndarray:
+def features(state: dict[str, np.ndarray], images: np.ndarray, blocks=LITE0) -> np.ndarray:
     """images (B, height, width, 3) in 0..255 -> float64 (B, height / 32, width / 32, 1280)."""
     x = (images.astype(np.float64) - 127) / 128
     x = relu6(normalize(state, "_bn0", convolve(state, "_conv_stem", x, stride=2)))
-    for index, (_, stride, _) in enumerate(BLOCKS):
+    for index, (_, stride, _) in enumerate(blocks):
         x = bottleneck(state, f"_blocks.{index}", x, stride)
     return relu6(normalize(state, "_bn1", convolve(state, "_conv_head", x)))
 
