@@ -120,6 +120,9 @@ ERROR = "error"
 MISSING_ROWS = "missing_rows"
 """Answer key of a service of pictures: int32 (B,), how many of the last rows of a picture that is
 cut short are gray, 1 where it ends too early by less than a row; 0 for a whole picture."""
+FAMILIARITY = "familiarity"
+"""Answer key of a captioner: float32 (B,), the probability that the picture is of the kind that it
+was trained on; 0 for a picture that cannot be read."""
 ANOTHER_REQUEST = "send this picture in another request"
 """End of the error of a picture for which the pictures before it in its request leave no room."""
 SOURCE_PIECES = "source_pieces"

@@ -2,6 +2,7 @@
 
 from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.models.captioner.familiarity import Familiarity
 from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.captioner.hard_attention import HardAttention
 from keras_attn.models.captioner.soft_attention import SoftAttention

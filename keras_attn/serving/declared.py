@@ -33,7 +33,7 @@ def check_views(
     views, inputs: Mapping[str, Iterable[str]], outputs: Mapping[str, Mapping[str, np.dtype]]
 ) -> None:
     """Raises ValueError for a declared view of inputs or outputs that are not there, or for a note
-    on an output that is no whole number.
+    on an output that is no whole number, or with a limit no float.
 
     Args:
         views: declared views, and `Note`s.
@@ -50,8 +50,9 @@ def check_views(
                 )
         if isinstance(view, Note):
             dtype = outputs[view.signature][view.output]
-            if dtype.kind not in "biu":
+            kinds, wanted = ("f", "numbers") if view.below else ("biu", "whole numbers")
+            if dtype.kind not in kinds:
                 raise ValueError(
-                    f"Expected whole numbers as {view.output}, on which there is a note. "
+                    f"Expected {wanted} as {view.output}, on which there is a note. "
                     f"Received: {dtype.name}"
                 )

@@ -239,6 +239,7 @@ def _write_graph(service, folder, storage, products):
         }
         check_views(service.views, inputs, outputs)
         holder.eight_bit_products = products.variables()
+        holder.further_weights = [variable.value for variable in service.further_weights]
         tf.saved_model.save(holder, str(folder), signatures)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")

@@ -10,6 +10,8 @@ from keras_attn.contracts import (
     ENCODER_WEIGHTS,
     END_ID,
     ERROR,
+    FAMILIARITY,
+    FEATURES,
     IMAGE,
     LOGITS,
     PAD_ID,
@@ -35,6 +37,7 @@ from keras_attn.serving.prompted import repeated, with_prompt_weights
 from keras_attn.serving.readers.reasons import first_reason, text_reasons, too_long
 from keras_attn.serving.readers.texts import pieces_of
 from keras_attn.serving.service import Service, inputs_of
+from keras_attn.viz.declared.notes import Note
 from keras_attn.viz.declared.plain import OUTPUT
 
 ATTENTION = "attention"
@@ -117,12 +120,14 @@ class GenerationService(Service):
 
     Attributes:
         jit: bool. Whether XLA compiles searches of requests that come alone; False.
+        familiarity: `Familiarity` of a picture's FEATURES, see `answer_familiarity`; None.
 
     Raises:
         ValueError: `target` is no identifier, or the name of an input of the reader.
     """
 
     jit = False
+    familiarity = None
 
     def __init__(
         self, model, reader, writer, strategy, length, vocabularies, views=(), target=TARGET
@@ -172,11 +177,11 @@ class GenerationService(Service):
         Returns:
             dict: TEXT string (B, n), SCORE float32 (B, n), ERROR string (B,). A request that cannot
             be read has empty texts, scores of 0 and its own reason under ERROR; the others are
-            unaffected. Outputs of the reader's notes are added. An empty batch is answered with
-            empty arrays.
+            unaffected. Outputs of the reader's notes, and FAMILIARITY, are added. An empty batch is
+            answered with empty arrays.
         """
         answer = self.explain(*inputs, with_weights=False)
-        noted = (note.output for note in self.reader.notes)
+        noted = (note.output for note in self.views if isinstance(note, Note))
         return {key: answer[key] for key in (TEXT, SCORE, ERROR, *noted)}
 
     @accepts_empty_batch
@@ -203,6 +208,8 @@ class GenerationService(Service):
             TOKENS: tokens,
             TOKEN_SCORES: read.only_readable(result.token_scores),
         }
+        if self.familiarity is not None:
+            answer[FAMILIARITY] = read.only_readable(self.familiarity(context[FEATURES]))
         if with_weights:
             answer[WEIGHTS] = self._on_the_grid(read.only_readable(result.weights))
         return answer

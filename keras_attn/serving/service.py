@@ -18,6 +18,9 @@ class Service(abc.ABC):
             folders.
         views: declared views of its answers, and `Note`s; the first is what `explain` draws.
 
+    Attributes:
+        further_weights: list of Keras variables that the functions read besides the model's.
+
     Raises:
         ValueError: `views` is no list of them.
     """
@@ -25,6 +28,7 @@ class Service(abc.ABC):
     def __init__(self, model: Any, vocabularies: Mapping[str, Any], views: Sequence[Plain] = ()):
         self.model, self.vocabularies = model, dict(vocabularies)
         self.views = checked_views(views)
+        self.further_weights: Sequence[Any] = ()
 
     @property
     @abc.abstractmethod

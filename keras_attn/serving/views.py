@@ -9,6 +9,7 @@ from keras_attn.contracts import (
     DROPPED,
     ENCODER_WEIGHTS,
     FACTS,
+    FAMILIARITY,
     GRID,
     LINKS,
     LONGER,
@@ -47,6 +48,7 @@ __all__ = [
     "CROP_VIEWS",
     "DROPPED_NOTE",
     "FACT_VIEWS",
+    "FAMILIARITY_NOTE",
     "LONGER_NOTE",
     "PATCH_VIEWS",
     "SAMPLE_VIEWS",
@@ -158,6 +160,11 @@ CONTRIBUTION_VIEWS = (
 )
 TRACKS = Tracks(WRITE_WEIGHTS, READ_WEIGHTS, Strings(STEPS, "step"), name="Heads")
 LONGER_NOTE = Note(LONGER, "longer than the problems that the model was trained on")
+FAMILIARITY_NOTE = Note(
+    FAMILIARITY,
+    "unlike the pictures that the model was trained on (familiarity {value})",
+    below=0.5,
+)
 DROPPED_NOTE = Note(
     DROPPED,
     "the oldest {count} sentences were not read, the memory has no room for them",

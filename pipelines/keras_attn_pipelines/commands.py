@@ -11,6 +11,7 @@ from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.escaping import escape_terminal
 from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKENIZATIONS
 from keras_attn.saved.bundled import model_folder
+from keras_attn.saved.picture_paths import expand_pictures, path_error
 from keras_attn.saved.results import check_picture_file
 from keras_attn.viz.quantity import ALL, EACH
 from keras_attn_pipelines.compilation import compiling
@@ -332,7 +333,7 @@ class Export:
         choices=(SAVED_MODEL, MARIAN),
     )
     data: str | None = option(
-        "data folder to evaluate on, for the model card (default: that of the training)",
+        "data folder to evaluate and calibrate on (default: that of the training)",
         default=None,
     )
     split: str = option("split for that evaluation", default=DEV)
@@ -348,6 +349,18 @@ class Export:
     )
     jit: bool = option("compile searches of single requests with XLA", default=False)
     max_pixels: int | None = option(PIXELS_TEXT, default=None)
+    familiarity: bool = option(
+        "captioners: answer how much a picture is like those of the training, and say so of one "
+        "that is not",
+        default=False,
+    )
+    unfamiliar: tuple[str, ...] = option(
+        "with familiarity: folder with pictures of other kinds, to calibrate it; repeatable "
+        "(default: drawn scenes)",
+        default=(),
+        metavar="FOLDER",
+        repeated=True,
+    )
     limits: str | None = option(
         "Markdown file for the model card: intended use, failures, terms", default=None
     )
@@ -371,6 +384,7 @@ class Export:
         from keras_attn.serving.stored_weights import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
+        from keras_attn_pipelines.runs.familiarity import learn_familiarity
         from keras_attn_pipelines.runs.next_commands import after_export
         from keras_attn_pipelines.runs.run import Run
         from keras_attn_pipelines.runs.training_summary import trained_line
@@ -389,6 +403,10 @@ class Export:
             measured = [evaluate(run, data, self.split, self.beam_width, **shared, reuse=True)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
         card |= {"products": self.products, "jit": self.jit}
+        if self.familiarity:
+            known = learn_familiarity(run, self._familiar_data(run), self._others(), **shared)
+            print(escape_terminal(known.text()), flush=True)
+            card["familiarity"] = known
         version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
         kept = trained_line(run)
         lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]
@@ -406,9 +424,29 @@ class Export:
         folder, notes = export_marian(Run(self.run_folder), self.folder)
         print(escape_terminal("\n".join([f"exported: {folder}", *notes])))
 
+    def _familiar_data(self, run):
+        if data := self.data or _data_of(run):
+            return data
+        raise ValueError(
+            "Expected --data with --familiarity, since the training's data are gone. Received: none"
+        )
+
+    def _others(self):
+        """Pictures of other kinds, by the name of their kind."""
+        if self.unfamiliar:
+            kinds: dict[str, list[bytes]] = {}
+            for folder in self.unfamiliar:
+                paths = map(Path, expand_pictures([folder]))
+                kinds.setdefault(Path(folder).name, []).extend(path.read_bytes() for path in paths)
+            return kinds
+        from keras_attn_pipelines.demo.scenes import drawn_pictures
+
+        return {"drawn scenes": drawn_pictures(200)}
+
     def _check_evaluation(self):
         """Raises ValueError for data that are not there, or that nothing would be measured on."""
-        given = {"--data": self.data, "--split": None if self.split == DEV else self.split}
+        data = None if self.familiarity else self.data
+        given = {"--data": data, "--split": None if self.split == DEV else self.split}
         if not self.evaluate and (flags := [flag for flag, value in given.items() if value]):
             raise ValueError(
                 f"Expected no --no-evaluate beside {' and '.join(flags)}, which is for the "
@@ -416,6 +454,12 @@ class Export:
             )
         if self.data:
             check_data(self.data)
+        if self.unfamiliar and not self.familiarity:
+            raise ValueError("Expected --familiarity with --unfamiliar. Received: none")
+        for folder in self.unfamiliar:
+            for path in expand_pictures([folder]):
+                if error := path_error(path):
+                    raise ValueError(f"Expected pictures in {folder}. Received: {error}")
 
 
 def _data_of(run) -> str | None:

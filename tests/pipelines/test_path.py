@@ -14,6 +14,7 @@ from PIL import Image
 from keras_attn.serving.declared import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.experiment import Cosine
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from keras_attn_pipelines.runs.evaluate import evaluate
@@ -377,3 +378,43 @@ def test_a_run_with_another_runs_tokenizer(run, tmp_path):
     Run(copy).describe(description)
     with pytest.raises(ValueError, match=r"Expected a tokenizer of \d+ pieces.*Received: 2\d\d"):
         Run(copy).service()
+
+
+def test_export_with_familiarity(run, data, tmp_path, capsys):
+    more = write_scenes(tmp_path / "more", train=31, dev=23, test=2, novel=2)
+    noise, random = tmp_path / "noise", np.random.default_rng(0)
+    noise.mkdir()
+    for place in range(20):
+        pixels = random.integers(0, 256, (64, 64, 3), "uint8")
+        Image.fromarray(pixels).save(noise / f"{place:02}.png")
+    model = tmp_path / "saved_models" / "familiar"
+    command = ["export", str(run.folder), str(model), "--no-evaluate"]
+    calibrated = [*command, "--familiarity", "--unfamiliar", str(noise)]
+    for refused, problem in (
+        ([*command, "--unfamiliar", str(noise)], "Expected --familiarity with --unfamiliar"),
+        ([*command, "--familiarity", "--unfamiliar", str(tmp_path / "no")], "no such file"),
+        ([*calibrated, "--data", str(data)], "at least 20 readable pictures of dev. Received: 3"),
+    ):
+        assert main(refused) == 2
+        assert problem in capsys.readouterr().err and not model.exists()
+    assert main([*calibrated, "--data", str(more)]) == 0
+    said = capsys.readouterr().out
+    assert "| dev | 23 |" in said and "| noise | 20 | 100.0% |" in said
+    card = (model / "1" / "README.md").read_text()
+    assert "\n## Familiarity\n" in card and "31 training pictures of more" in card
+    asked = [str(more / "images" / "dev_00000.png"), str(noise / "07.png")]
+    assert main(["predict", str(model), *asked, "--json"]) == 0
+    told = capsys.readouterr()
+    known, other = (json.loads(line)["familiarity"] for line in told.out.splitlines())
+    assert known > 0.5 > 0.1 > other
+    note = "07.png: unlike the pictures that the model was trained on (familiarity "
+    assert note in told.err and "dev_00000" not in told.err
+    assert read_metadata(model / "1")["views"][-1]["output"] == "familiarity"
+    assert "familiarity" in explored(model, asked[1], tmp_path)["notes"][0]
+
+
+def test_familiarity_is_for_captioners(recipes, tmp_path, capsys):
+    run = recipes.run("text_classifier")
+    command = ["export", str(run.folder), str(tmp_path / "x"), "--no-evaluate", "--familiarity"]
+    assert main(command) == 2
+    assert "Expected a captioner of pictures for a familiarity" in capsys.readouterr().err

@@ -22,7 +22,7 @@ from tests.serving.tiny_labels import (
 )
 from tests.serving.tiny_parser_service import parser_service
 from tests.serving.tiny_sequence_service import sequence_service
-from tests.serving.tiny_service import PICTURES, caption_service
+from tests.serving.tiny_service import PICTURES, familiar_caption_service
 from tests.serving.tiny_text_service import text_service
 
 
@@ -83,7 +83,7 @@ STORY = "Mary went to garden.\r\n\n John went to ünï. "
 ROWS = (
     Row(
         "captions",
-        caption_service,
+        familiar_caption_service,
         {"image": PICTURES, "caption": ["a red dog", "a dog", "a dog", "", "a dog"]},
         PICTURE_ERRORS,
         PICTURES[0],

@@ -9,7 +9,8 @@ from PIL import Image
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam
 from keras_attn.images.picture_format import PictureFormat
-from keras_attn.serving import AnswerLength, GenerationService
+from keras_attn.models import Familiarity
+from keras_attn.serving import AnswerLength, GenerationService, answer_familiarity
 from keras_attn.serving.readers import PictureReader
 from keras_attn.serving.views import CAPTION_VIEWS
 from keras_attn.serving.writers import TextWriter
@@ -45,6 +46,18 @@ def caption_service(strategy=None):
     bias[[index for index in range(len(bias)) if index not in words | {END_ID}]] = -50.0
     model.decoder.logits.set_weights([kernel, bias])
     return captions_of(model, tokenizer, strategy or Beam(3, 0.6, n_best=2))
+
+
+def familiar_caption_service(strategy=None):
+    """`caption_service` with a familiarity, to which pictures of noise are half familiar."""
+    service = caption_service(strategy)
+    random, dim = np.random.default_rng(5), service.model.feature_shape[-1]
+    features = service.model.encode(random.integers(0, 256, (31, *service.model.image_size, 3)))
+    pooled = np.asarray(Familiarity.pool(features))
+    familiarity = Familiarity(dim, 2)
+    familiarity.adapt(pooled[:17], pooled[17:], pooled[:17] + 3)
+    answer_familiarity(service, familiarity)
+    return service
 
 
 def captions_of(model, tokenizer, strategy, max_length=LENGTH, no_repeat_ngram=0, **options):

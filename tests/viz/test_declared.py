@@ -162,7 +162,10 @@ def test_metadata_that_are_no_list(values):
         ({**MATRIX, "columns": {**COLUMNS, "output": 7}}, "Expected output of a strings"),
         ({**MATRIX, "columns": {**COLUMNS, "output": COLUMNS}}, "Expected output of a"),
         ({**MATRIX, "columns": {**COLUMNS, "names": []}}, "Expected the fields output, title"),
-        ({"kind": "note", "output": "n"}, "Expected the fields output, text, singular of a note"),
+        (
+            {"kind": "note", "output": "n"},
+            "Expected the fields output, text, singular, below of a note",
+        ),
         ({"kind": "note", "output": "n", "text": 3.5}, "Expected text of a note"),
         ({"kind": "note", "output": "n", "text": "t", "signature": "x"}, "Expected the fields"),
         ({"kind": "tree", "weights": "w", "symbols": "s", "words": "w"}, "Expected the fields"),

@@ -8,23 +8,26 @@ import numpy as np
 
 from keras_attn.viz.declared.plain import Output, Plain
 
-COUNT = "{count}"
+COUNT, VALUE = "{count}", "{value}"
 
 
 @dataclass(frozen=True)
 class Note(Plain):
-    """A sentence about an answer, where an output is not 0.
+    """A sentence about an answer, where an output is not 0, or is less than a limit.
 
     Attributes:
         output: name of an output of `serving_default` and `explain`, int (): how many, or 1 for
-            yes.
-        text: the sentence, with "{count}" where the number stands.
+            yes; with `below`, float ().
+        text: the sentence, with "{count}" where the number stands, or "{value}" with `below`.
         singular: the sentence for a number of 1; '' if it is the same.
+        below: the sentence is for outputs below this float; 0.0 for outputs that are not 0.
 
     Example:
         >>> note = Note("dropped", "the oldest {count} lines were not read")
         >>> note.read({"dropped": 3}), note.read({"dropped": 0})
         ('the oldest 3 lines were not read', '')
+        >>> Note("share", "only {value} of it", below=0.5).read({"share": 0.25})
+        'only 0.25 of it'
     """
 
     kind: ClassVar[str] = "note"
@@ -32,16 +35,24 @@ class Note(Plain):
     output: Output
     text: str
     singular: str = ""
+    below: float = 0.0
 
     def read(self, answer: Mapping[str, Any]) -> str:
         """The sentence about an answer, or ''."""
+        if self.below:
+            value = self._value(answer)
+            known = value is not None and value < self.below
+            return self.text.replace(VALUE, f"{value:.2g}") if known else ""
         count = self._count(answer)
         if count == 1 and self.singular:
             return self.singular
         return self.text.replace(COUNT, str(count)) if count else ""
 
-    def value(self, answer: Mapping[str, Any]) -> int | bool:
-        """The output as JSON: a number where the sentence has one, else true or false."""
+    def value(self, answer: Mapping[str, Any]) -> int | bool | float | None:
+        """The output as JSON: a number where the sentence has one or a limit, else true or
+        false."""
+        if self.below:
+            return self._value(answer)
         count = self._count(answer)
         return count if COUNT in self.text else bool(count)
 
@@ -54,3 +65,15 @@ class Note(Plain):
                 f"Received: {count.dtype} of shape {count.shape}"
             )
         return int(count)
+
+    def _value(self, answer):
+        """The output; None in an answer without it."""
+        if self.output not in answer:
+            return None
+        value = np.asarray(answer[self.output])
+        if value.shape or value.dtype.kind != "f":
+            raise ValueError(
+                f"Expected a number as {self.output}. "
+                f"Received: {value.dtype} of shape {value.shape}"
+            )
+        return float(value)

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -182,6 +183,16 @@ def _draw_shape(pencil, shape, box, color):
         reach = radius * np.where(np.arange(10) % 2, 0.42, 1.0)
         points = zip(x + reach * np.cos(angles), y + reach * np.sin(angles))
         pencil.polygon([(float(a), float(b)) for a, b in points], fill=color)
+
+
+def drawn_pictures(count: int, seed: int = 0) -> list[bytes]:
+    """So many drawn scenes, as PNG."""
+    random, files = np.random.default_rng(seed), []
+    for _ in range(count):
+        file = io.BytesIO()
+        draw(sample_scene(random), random).save(file, "PNG")
+        files.append(file.getvalue())
+    return files
 
 
 def write_scenes(

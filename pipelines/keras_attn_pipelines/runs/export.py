@@ -18,12 +18,14 @@ from keras_attn.serving.export import (
     model_card,
     next_version,
 )
+from keras_attn.serving.familiar import answer_familiarity
 from keras_attn.serving.jit import compile_searches
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.description import FACTS, KEPT
+from keras_attn_pipelines.runs.familiarity import LearnedFamiliarity
 from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, fold_inherited, with_inherited
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.training_summary import TrainingSummary, trained_line
@@ -51,6 +53,7 @@ def export(
     terms: str = "",
     products: str = "float32",
     jit: bool = False,
+    familiarity: LearnedFamiliarity | None = None,
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -69,6 +72,7 @@ def export(
             training started from, if any.
         products: as of `export_service`.
         jit: whether XLA compiles searches, see `compile_searches`.
+        familiarity: of pictures, which answers then have; see `learn_familiarity`.
 
     Returns:
         path of the version.
@@ -81,11 +85,14 @@ def export(
     metrics = metrics or _dev_metrics(run, description)
     service = run.service(beam_width, n_best, precision, max_pixels)
     check_products(products, service.model, jit)
+    if familiarity is not None:
+        answer_familiarity(service, familiarity.layer)
     if jit:
         compile_searches(service)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
     card = _card(title, run, description, metrics, service, storage, limits, terms, products)
+    card += "" if familiarity is None else f"\n\n## Familiarity\n\n{familiarity.text()}\n"
     notes = {key: description[key] for key in ("recipe", "parts")} | {KEPT: trained_line(run)}
     if terms:
         notes[TERMS] = terms
