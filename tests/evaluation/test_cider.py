@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from pycocoevalcap.cider.cider import Cider
 
 from keras_attn.evaluation.cider import ConsensusReward
@@ -26,6 +27,23 @@ def test_equals_pycocoevalcap():
     scores = [reward.scores([caption], own)[0] for caption, own in zip(CAPTIONS, REFERENCES)]
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
     assert max(scores) > 1
+
+
+@pytest.mark.parametrize("with_end", [False, True])
+def test_bleu_is_added(with_end):
+    smoothing = SmoothingFunction().method2
+    plain = ConsensusReward(REFERENCES, with_end)
+    reward = ConsensusReward(REFERENCES, with_end, bleu_weight=0.7)
+    for caption, own in zip([*CAPTIONS, "two men climb a red rock with a dog"], REFERENCES * 2):
+        references = [plain.words(text) for text in own]
+        bleu = sentence_bleu(references, plain.words(caption), smoothing_function=smoothing)
+        (score,), (added,) = plain.scores([caption], own), reward.scores([caption], own)
+        assert added - score == pytest.approx(0.7 * bleu, rel=1e-9) and 0 < bleu <= 1
+    assert reward.scores(["", "never"], REFERENCES[0])[1] < 0.7 and reward.scores(["a"], []) == [0]
+    again = ConsensusReward.from_config(reward.get_config())
+    assert again.scores(CAPTIONS, REFERENCES[1]) == reward.scores(CAPTIONS, REFERENCES[1])
+    with pytest.raises(ValueError, match=r"Expected bleu_weight >= 0\. Received: bleu_weight=-1"):
+        ConsensusReward(REFERENCES, bleu_weight=-1)
 
 
 def test_the_end_is_a_word():

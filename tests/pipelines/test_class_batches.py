@@ -99,3 +99,22 @@ def test_shifts_move_and_turns_turn_about_the_center():
     edge = Augmentation(False, 1.0, 3, shift=0.9, turn=180)
     white = tf.fill((2, 5, 7, 3), tf.constant(200, tf.uint8))
     np.testing.assert_array_equal(edge(white, step), white)
+
+
+def test_colors_change_in_brightness_contrast_and_saturation():
+    step, random = tf.constant(5, tf.int64), np.random.default_rng(0)
+    pictures = tf.constant(random.integers(90, 160, (64, 5, 7, 3)), tf.uint8)
+    changed = Augmentation(False, 1.0, 3, color=0.4)(pictures, step).numpy().astype(float)
+
+    def measures(pixels):
+        gray = pixels @ [0.2989, 0.587, 0.114]
+        rest = (pixels - gray[..., None]).std(axis=(1, 2, 3))
+        return pixels.mean(axis=(1, 2, 3)), gray.std(axis=(1, 2)), rest
+
+    before = measures(pictures.numpy().astype(float))
+    bright, contrast, color = (a / b for a, b in zip(measures(changed), before))
+    assert 0.58 < bright.min() < 0.7 and 1.3 < bright.max() < 1.43
+    assert (contrast / bright).min() < 0.7 and (contrast / bright).max() > 1.3
+    assert (color / contrast).min() < 0.7 and (color / contrast).max() > 1.3
+    same = Augmentation(False, 1.0, 3, color=0.4)(pictures, step)
+    np.testing.assert_array_equal(same, changed)

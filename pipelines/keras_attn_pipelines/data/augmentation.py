@@ -8,7 +8,7 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Random horizontal flips, crops, shifts and rotations.
+    """Random horizontal flips, crops, shifts, rotations and colors.
 
     Attributes:
         flip: bool. Whether to flip half of the pictures horizontally.
@@ -18,6 +18,8 @@ class Augmentation:
         shift: float, 0 ≤ shift < 1. Largest shift, as a fraction of height and width. What comes
             in from outside repeats the edge.
         turn: float, 0 to 180. Largest rotation about the center, in degrees.
+        color: float, 0 ≤ color < 1. Brightness, then contrast, then saturation are multiplied by
+            random factors of 1 − color to 1 + color.
     """
 
     flip: bool
@@ -25,6 +27,7 @@ class Augmentation:
     seed: int
     shift: float = 0.0
     turn: float = 0.0
+    color: float = 0.0
 
     def __call__(self, pictures, step):
         """Augments uint8 (B, height, width, 3) of a step, an int64 scalar."""
@@ -42,7 +45,22 @@ class Augmentation:
             pictures = _as_bytes(cut)
         if self.shift or self.turn:
             pictures = self._moved(pictures, tf.random.fold_in(seed, 2))
+        if self.color:
+            pictures = self._recolored(pictures, tf.random.fold_in(seed, 3))
         return pictures
+
+    def _recolored(self, pictures, seed):
+        """Pictures of other brightness, contrast to their mean, and saturation."""
+        low, high = 1 - self.color, 1 + self.color
+        shape = (tf.shape(pictures)[0], 3, 1, 1, 1)
+        brighter, starker, fuller = tf.unstack(
+            tf.random.stateless_uniform(shape, seed, low, high), axis=1
+        )
+        pixels = tf.cast(pictures, tf.float32) * brighter
+        mean = tf.reduce_mean(pixels, axis=(1, 2, 3), keepdims=True)
+        pixels = mean + (pixels - mean) * starker
+        gray = tf.image.rgb_to_grayscale(pixels)
+        return _as_bytes(gray + (pixels - gray) * fuller)
 
     def _moved(self, pictures, seed):
         """Pictures that are turned and shifted at random, with bilinear interpolation."""

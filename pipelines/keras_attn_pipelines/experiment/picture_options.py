@@ -55,6 +55,13 @@ class PictureOptions:
     turn: float = option(
         "largest random rotation of a training picture, in degrees", default=0.0, least=0, most=180
     )
+    color: float = option(
+        "largest random change of brightness, contrast and saturation of a training picture, as a "
+        "fraction",
+        default=0.0,
+        least=0,
+        below=1,
+    )
 
     def check(self):
         """Raises ValueError if the resized picture is smaller than the input picture."""
@@ -67,7 +74,7 @@ class PictureOptions:
     @property
     def changes(self) -> bool:
         """Whether training augments pictures."""
-        return self.flip or self.crop < 1 or self.shift > 0 or self.turn > 0
+        return self.flip or self.crop < 1 or self.shift > 0 or self.turn > 0 or self.color > 0
 
     def picture_format(self, **limits):
         """`PictureFormat` of training and serving.
@@ -111,7 +118,7 @@ class PictureOptions:
 
         if not self.changes:
             return None
-        return Augmentation(self.flip, self.crop, seed, self.shift, self.turn)
+        return Augmentation(self.flip, self.crop, seed, self.shift, self.turn, self.color)
 
 
 def _flags(picture_format):

@@ -64,6 +64,9 @@ class Captioning:
         default=0,
         least=0,
     )
+    bleu_weight: float = option(
+        "self-critical training: weight of BLEU-4, 0 to 1, in the reward", default=0.0, least=0
+    )
     no_repeat_ngram: int = option(
         "forbid repeated n-grams of this many pieces in an answer; 0: allow",
         default=0,
@@ -77,12 +80,17 @@ class Captioning:
     scoring: CaptionScoring = CaptionScoring()
 
     def check(self):
-        """Raises ValueError if self-critical training has no samples to compare."""
+        """Raises ValueError if self-critical training has no samples to compare, or there is none
+        for a `bleu_weight`."""
         if self.self_critical and (self.self_critical < 2 or self.scheduled_sampling_rate):
             raise ValueError(
                 "Expected self_critical >= 2 or 0, and scheduled_sampling_rate=0 with it. "
                 f"Received: self_critical={self.self_critical}, "
                 f"scheduled_sampling_rate={self.scheduled_sampling_rate}"
+            )
+        if self.bleu_weight and not self.self_critical:
+            raise ValueError(
+                f"Expected self_critical with bleu_weight. Received: bleu_weight={self.bleu_weight}"
             )
 
     def features(self):

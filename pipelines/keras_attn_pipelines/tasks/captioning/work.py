@@ -93,7 +93,8 @@ class CaptioningWork:
         if not task.self_critical:
             return objective
         captions = [picture.captions for picture in data.splits["train"]]
-        reward = ConsensusReward(captions, tokenization=task.scoring.metric_tokenization)
+        tokenization, weight = task.scoring.metric_tokenization, task.bleu_weight
+        reward = ConsensusReward(captions, tokenization=tokenization, bleu_weight=weight)
         tokenizer, samples = data.extra.tokenizer, task.self_critical
         stage = SelfCritical(model, reward, tokenizer, samples, task.lengths[-1], seed)
         return Objective(stage, objective.loss, objective.metrics)
