@@ -34,7 +34,7 @@ def test_pictures_as_paths_bytes_and_arrays_have_the_same_answer(captioner, tmp_
     np.testing.assert_allclose(scores, scores[0], atol=1e-6)
     best = answers[0]
     assert best.alternatives[0] == (best.text, best.score) and best.error == ""
-    assert set(best.outputs) == {"text", "score", "error", "missing_rows"}
+    assert set(best.outputs) == {"text", "score", "error", "missing_rows", "familiarity"}
     assert "outputs" not in repr(best)
 
 

@@ -1,0 +1,43 @@
+"""Trainings in stages: each goes on from an earlier one, and nothing is trained twice."""
+
+import pytest
+
+from benchmarks import stages
+from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.runs.run import Run
+
+pytestmark = pytest.mark.slow
+
+TINY = {
+    "encoder": "small_conv",
+    "fine_tune": True,
+    "unfreeze_step": 1,
+    "image_size": 32,
+    "num_encoder_layers": 1,
+    "num_layers": 1,
+    "hidden_dim": 6,
+    "intermediate_dim": 7,
+    "num_heads": 2,
+    "vocabulary_size": 300,
+    "batch_size": 5,
+    "epochs": 1,
+    "average": 1,
+}
+
+
+def test_the_captioner_in_two_stages_and_their_mean(tmp_path):
+    data = write_scenes(tmp_path / "data", train=11, dev=3, test=2, novel=2)
+    model = stages.MODELS["captioner"]
+    first, second = model.stages.values()
+    small = {
+        "tuned": first._replace(values={**first.values, **TINY}),
+        "rewarded": second._replace(values={**second.values, "epochs": 1, "average": 1}),
+    }
+    given = model._replace(stages=small), data, tmp_path / "out", tmp_path / "cache"
+    table = stages.compare(*given)
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]
+    assert rows == [["tuned", "dev"], ["rewarded", "dev"], ["mean", "dev"]]
+    experiment = Run(tmp_path / "out" / "rewarded").experiment()
+    assert experiment.task.bleu_weight == 0.5 and experiment.values()["hidden_dim"] == 6
+    assert Run(tmp_path / "out" / "mean").description["mean_of"]
+    assert stages.compare(*given) == table
