@@ -1,11 +1,11 @@
-"""Trainings in stages, each of which goes on from an earlier one, by one command.
+"""Multi-stage trainings, each by one command.
 
     python -m benchmarks.stages translator --data multi30k --out bench
     python -m benchmarks.stages captioner --data flickr8k --out bench
 
 Trains each stage into a folder of its name, averages the weights of some, and scores every run with
 the recipe's search. Writes the table to FOLDER/table.md and prints it. Stopped, it goes on with the
-same command.
+same command; a stage that is to be trained again needs another FOLDER.
 """
 
 from pathlib import Path
@@ -83,7 +83,7 @@ MODELS = {
                     "color": 0.3,
                     "encoder": "efficientnet_lite2",
                     "fine_tune": True,
-                    "unfreeze_step": 1895,
+                    "unfreeze_step": 1895,  # After five epochs.
                     "epochs": 18,
                     "patience": 8,
                 }

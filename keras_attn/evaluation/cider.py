@@ -31,7 +31,8 @@ class ConsensusReward:
 
     h and r are tf–idf weights of n-grams g, n = 1 to 4, δ the difference in length, σ 6. With
     `bleu_weight`, so many times a caption's own BLEU-4, 0 to 1, is added: by the nearest length of
-    a reference, and with 1 added to the matches and the number of n-grams for n > 1.
+    a reference, and for n > 1 with 1 added to the matches and to the number of n-grams, which is
+    taken to be 1 at least.
 
     Args:
         references: for each example of a corpus, its reference captions. They make the document
@@ -39,7 +40,7 @@ class ConsensusReward:
         with_end: bool. Whether the end of a caption counts as a word. As a reward it should: else
             captions that stop after "in a" are not told from whole ones.
         tokenization: "ptb", "char" or "auto": by the references, see `caption_tokenization`.
-        bleu_weight: float ≥ 0. Of BLEU-4.
+        bleu_weight: float ≥ 0. Weight of BLEU-4.
 
     Raises:
         ValueError: no example, an unknown tokenizer, or a negative weight.

@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "client": ["GrpcClient", "RestClient"],
         "declared": ["read_metadata"],
-        "familiar": ["answer_familiarity"],
+        "familiarity": ["answer_familiarity"],
         "export": ["export_service", "next_version", "unservable_ops"],
         "function_service": ["FunctionService"],
         "generation_service": ["AnswerLength", "GenerationService"],

@@ -33,7 +33,7 @@ def check_views(
     views, inputs: Mapping[str, Iterable[str]], outputs: Mapping[str, Mapping[str, np.dtype]]
 ) -> None:
     """Raises ValueError for a declared view of inputs or outputs that are not there, or for a note
-    on an output that is no whole number, or with a limit no float.
+    on an output that is no whole number, or no number if it has a limit.
 
     Args:
         views: declared views, and `Note`s.
@@ -50,7 +50,7 @@ def check_views(
                 )
         if isinstance(view, Note):
             dtype = outputs[view.signature][view.output]
-            kinds, wanted = ("f", "numbers") if view.below else ("biu", "whole numbers")
+            kinds, wanted = ("biu", "whole numbers") if view.below is None else ("fiu", "numbers")
             if dtype.kind not in kinds:
                 raise ValueError(
                     f"Expected {wanted} as {view.output}, on which there is a note. "

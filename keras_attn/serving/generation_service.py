@@ -120,7 +120,7 @@ class GenerationService(Service):
 
     Attributes:
         jit: bool. Whether XLA compiles searches of requests that come alone; False.
-        familiarity: `Familiarity` of a picture's FEATURES, see `answer_familiarity`; None.
+        familiarity: `Familiarity` of a picture's FEATURES, see `answer_familiarity`, or None.
 
     Raises:
         ValueError: `target` is no identifier, or the name of an input of the reader.
@@ -181,8 +181,8 @@ class GenerationService(Service):
             answered with empty arrays.
         """
         answer = self.explain(*inputs, with_weights=False)
-        noted = (note.output for note in self.views if isinstance(note, Note))
-        return {key: answer[key] for key in (TEXT, SCORE, ERROR, *noted)}
+        noted = {note.output for note in self.views if isinstance(note, Note)} & answer.keys()
+        return {key: answer[key] for key in (TEXT, SCORE, ERROR, *sorted(noted))}
 
     @accepts_empty_batch
     def explain(self, *inputs, with_weights=True):

@@ -96,6 +96,19 @@ class StoredWeights:
             yield
 
 
+def round_weights(model, storage: str) -> None:
+    """Assigns a model the weights that a SavedModel of a storage restores."""
+    for variable in model.variables:
+        if storage == FLOAT32 or len(variable.shape) < 2 or variable.dtype != FLOAT32:
+            continue
+        value = keras.ops.convert_to_numpy(variable)
+        if storage == INT8:
+            whole, scale = quantized(value)
+            variable.assign(whole * scale)
+        else:
+            variable.assign(value.astype(FLOAT16).astype(FLOAT32))
+
+
 def quantized(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights as whole numbers, and their scales.
 

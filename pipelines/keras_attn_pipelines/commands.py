@@ -377,9 +377,10 @@ class Export:
             self._export_marian()
             return
         check_writable_folder(self.folder)
-        self._check_evaluation()
+        self._check_data()
         from keras_attn.serving.eight_bits import check_products
         from keras_attn.serving.export import check_model_folder
+        from keras_attn.serving.familiarity import check_captioner
         from keras_attn.serving.jit import compile_searches
         from keras_attn.serving.stored_weights import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
@@ -392,21 +393,29 @@ class Export:
         run, measured = Run(self.run_folder), []
         limits = "" if self.limits is None else limits_in(self.limits)
         shared = {"precision": self.precision, "max_pixels": self.max_pixels}
-        data = self.data or _data_of(run) if self.evaluate else None
-        if data:  # Evaluation takes long: first check all that export would reject.
+        data = self.data or _data_of(run) if self.evaluate or self.familiarity else None
+        if data:  # Reading it takes long: first check all that export would reject.
             check_model_folder(self.folder)
             check_storage(self.storage, self.precision)
             service = run.service(self.beam_width, self.n_best, **shared)
             check_products(self.products, service.model, self.jit)
             if self.jit:
                 compile_searches(service)
+            if self.familiarity:
+                check_captioner(service.model)
+        elif self.familiarity:
+            raise ValueError(
+                "Expected --data with --familiarity, since the training's data are gone. "
+                "Received: none"
+            )
+        if data and self.evaluate:
             measured = [evaluate(run, data, self.split, self.beam_width, **shared, reuse=True)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
         card |= {"products": self.products, "jit": self.jit}
         if self.familiarity:
-            known = learn_familiarity(run, self._familiar_data(run), self._others(), **shared)
-            print(escape_terminal(known.text()), flush=True)
-            card["familiarity"] = known
+            learned = learn_familiarity(run, data, self._others(), **shared, storage=self.storage)
+            print(escape_terminal(learned.text()), flush=True)
+            card["familiarity"] = learned
         version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
         kept = trained_line(run)
         lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]
@@ -424,26 +433,22 @@ class Export:
         folder, notes = export_marian(Run(self.run_folder), self.folder)
         print(escape_terminal("\n".join([f"exported: {folder}", *notes])))
 
-    def _familiar_data(self, run):
-        if data := self.data or _data_of(run):
-            return data
-        raise ValueError(
-            "Expected --data with --familiarity, since the training's data are gone. Received: none"
-        )
-
     def _others(self):
         """Pictures of other kinds, by the name of their kind."""
         if self.unfamiliar:
-            kinds: dict[str, list[bytes]] = {}
+            from keras_attn_pipelines.runs.familiarity import PictureFiles
+
+            kinds = dict[str, PictureFiles]()
             for folder in self.unfamiliar:
-                paths = map(Path, expand_pictures([folder]))
-                kinds.setdefault(Path(folder).name, []).extend(path.read_bytes() for path in paths)
+                name = Path(folder).resolve().name
+                pictures = PictureFiles(expand_pictures([folder]))
+                kinds[folder if name in kinds else name] = pictures
             return kinds
         from keras_attn_pipelines.demo.scenes import drawn_pictures
 
         return {"drawn scenes": drawn_pictures(200)}
 
-    def _check_evaluation(self):
+    def _check_data(self):
         """Raises ValueError for data that are not there, or that nothing would be measured on."""
         data = None if self.familiarity else self.data
         given = {"--data": data, "--split": None if self.split == DEV else self.split}
@@ -456,6 +461,11 @@ class Export:
             check_data(self.data)
         if self.unfamiliar and not self.familiarity:
             raise ValueError("Expected --familiarity with --unfamiliar. Received: none")
+        if self.familiarity and self.products != "float32":
+            raise ValueError(
+                "Expected --products float32 with --familiarity, which is calibrated on them. "
+                f"Received: {self.products}"
+            )
         for folder in self.unfamiliar:
             for path in expand_pictures([folder]):
                 if error := path_error(path):

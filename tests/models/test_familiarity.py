@@ -3,9 +3,9 @@
 import keras
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from keras_attn.models import Familiarity
-from keras_attn.models.captioner.familiarity import _slope
 
 D, R, S = 7, 3, 5
 
@@ -46,38 +46,28 @@ def distances(training, vectors):
 
 
 def test_familiarity_equals_the_twin():
-    layer = adapted()
-    asked = features(4, 11)
+    layer = adapted(other=pooled(features(3, 20, mean=0.0)))
+    asked = features(4, 11, mean=2.2)
     squared = distances(pooled(features(1, 40)), pooled(asked))
-    middle = np.quantile(np.log(distances(pooled(features(1, 40)), pooled(features(2, 30)))), 0.97)
-    expected = 1 / (1 + np.exp(float(layer.slope) * (np.log(squared) - middle)))
+    known, other = (
+        np.log(distances(pooled(features(1, 40)), pooled(features(seed, count, mean=mean))))
+        for seed, count, mean in ((2, 30, 4.0), (3, 20, 0.0))
+    )
+    variance = (known.var() + other.var()) / 2
+    densities = [norm.pdf(np.log(squared), part.mean(), variance**0.5) for part in (known, other)]
+    prior = float(layer.prior)
+    expected = prior * densities[0] / (prior * densities[0] + (1 - prior) * densities[1])
     result = keras.ops.convert_to_numpy(layer(asked))
     assert result.dtype == "float32" and result.shape == (11,)
     assert expected.min() > 0 and expected.std() > 0.01
     np.testing.assert_allclose(result, expected, atol=1e-4)
 
 
-def test_the_slope_has_the_greatest_likelihood():
-    random = np.random.default_rng(0)
-    known, other = random.normal(-1, 1, 50), random.normal(1.5, 1, 30)
-
-    def likelihood(slope):
-        chances = [1 / (1 + np.exp(slope * values)) for values in (known, other)]
-        targets = [51 / 52, 1 / 32]
-        return sum(
-            np.mean(target * np.log(chance) + (1 - target) * np.log(1 - chance))
-            for chance, target in zip(chances, targets)
-        )
-
-    slopes = np.linspace(0.1, 9, 2000)
-    best = slopes[np.argmax([likelihood(slope) for slope in slopes])]
-    assert 0.2 < best < 8 and _slope(known, other) == pytest.approx(best, abs=0.02)
-
-
-def test_three_percent_of_known_pictures_are_below_a_half():
-    known = pooled(features(5, 1000))
+@pytest.mark.parametrize(("count", "below"), [(1000, 29), (30, 0)])
+def test_at_most_three_percent_of_known_pictures_are_below_a_half(count, below):
+    known = pooled(features(5, count))
     shares = keras.ops.convert_to_numpy(adapted(known=known).of_pooled(known)) < 0.5
-    assert shares.sum() == 30
+    assert shares.sum() == below
 
 
 def test_pictures_far_from_all_others_are_unfamiliar():
@@ -108,11 +98,36 @@ def test_weights_are_stored_and_restored(tmp_path):
         ({"training": np.zeros((3, D))}, "training of at least 4 rows of 7.*(3, 7)"),
         ({"known": np.zeros((0, D))}, "known of at least 1 rows of 7.*(0, 7)"),
         ({"other": np.zeros((2, D + 1))}, "other of at least 1 rows of 7.*(2, 8)"),
+        ({"known": np.full((5, D), np.nan)}, "Expected finite known"),
+        ({"other": pooled(features(8, 20))}, "Expected other pictures to be farther"),
     ],
 )
 def test_refused_samples(given, problem):
     with pytest.raises(ValueError, match=problem.replace("(", r"\(").replace(")", r"\)")):
         adapted(**given)
+
+
+@pytest.mark.parametrize("shape", [(2, D), (2, S, D + 1), (2, 3, S, D)])
+def test_refused_features(shape):
+    with pytest.raises(ValueError, match=r"features of shape \(B, S, 7\)\. Received: shape="):
+        adapted()(np.zeros(shape, "float32"))
+
+
+def test_all_directions():
+    layer = Familiarity(D, D)
+    training = pooled(features(1, 40))
+    layer.adapt(training, pooled(features(2, 30)), pooled(features(3, 20, mean=-2.0)))
+    asked = pooled(features(4, 11))
+    away = asked - training.mean(0)
+    squared = np.einsum("nd,de,ne->n", away, np.linalg.inv(np.cov(training.T)), away)
+    expected = 1 / (1 + np.exp(float(layer.slope) * (np.log(squared) - float(layer.log_distance))))
+    np.testing.assert_allclose(layer.of_pooled(asked), expected, atol=1e-3)
+
+
+def test_float32_in_any_precision():
+    layer = Familiarity(D, R, dtype="mixed_bfloat16")
+    spec = layer.compute_output_spec(keras.KerasTensor((None, S, D), "bfloat16"))
+    assert (spec.shape, spec.dtype) == ((None,), "float32")
 
 
 @pytest.mark.parametrize("rank", [0, D + 1])

@@ -394,12 +394,17 @@ def test_export_with_familiarity(run, data, tmp_path, capsys):
         ([*command, "--unfamiliar", str(noise)], "Expected --familiarity with --unfamiliar"),
         ([*command, "--familiarity", "--unfamiliar", str(tmp_path / "no")], "no such file"),
         ([*calibrated, "--data", str(data)], "at least 20 readable pictures of dev. Received: 3"),
+        ([*calibrated, "--products", "int8"], "Expected --products float32 with --familiarity"),
+        ([*command, "--familiarity", "--data", str(more)], "Expected other pictures to be farther"),
     ):
         assert main(refused) == 2
         assert problem in capsys.readouterr().err and not model.exists()
-    assert main([*calibrated, "--data", str(more)]) == 0
-    said = capsys.readouterr().out
-    assert "| dev | 23 |" in said and "| noise | 20 | 100.0% |" in said
+    (noise / "broken.png").write_bytes(b"<html>")
+    assert main([*calibrated, "--data", str(more), "--storage", "int8"]) == 0
+    told = capsys.readouterr()
+    said = told.out
+    assert "skipped: 1 pictures of noise: " in told.err
+    assert "| dev | 23 | 0.0% |" in said and "| noise | 20 | 100.0% |" in said
     card = (model / "1" / "README.md").read_text()
     assert "\n## Familiarity\n" in card and "31 training pictures of more" in card
     asked = [str(more / "images" / "dev_00000.png"), str(noise / "07.png")]

@@ -4,11 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.layers.traced_spec import traced_spec
+
 LARGEST_RANK = 256
 LEAST_VARIANCE = 1e-9
 """Of training pictures that are all alike."""
 TOLERATED = 0.03
-"""Share of known pictures that are farther than the distance of a familiarity of 0.5."""
+"""Largest share of known pictures with a familiarity below 0.5."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -20,14 +22,15 @@ class Familiarity(keras.Layer):
 
         v = the signed square root of the mean of the features over their S places
         z = Uᵀ (v − m)
-        d² = Σ_i z_i² / λ_i + (‖v − m‖² − ‖z‖²) / σ²
-        familiarity = 1 / (1 + (d / d₀)^(2·slope))
+        d² = Σ_i z_i² / λ_i + ‖v − m − U z‖² / σ²
+        familiarity = 1 / (1 + (d² / d₀²)^slope)
 
     m, U, λ and σ² are the probabilistic principal components of the training pictures: their mean,
-    the leading R directions and variances, and the mean variance of all others. Beyond d₀ are 3 %
-    of the known pictures that it was calibrated on, so that no more of their kind have a
-    familiarity below 0.5; the slope is that of the most probable logistic regression between them
-    and other pictures, as if both were equally frequent.
+    the leading R directions and variances, and the mean variance of all others. If log d² is
+    Gaussian with one variance among known pictures and among others, this is the probability that
+    a picture is of the known kind, and the slope the difference of both means in variances. d₀ is
+    the distance that at most 3 % of the known pictures exceed, which says how frequent they are
+    taken to be (`prior`).
 
     Args:
         dim: int ≥ 1. D.
@@ -40,7 +43,7 @@ class Familiarity(keras.Layer):
         float32 (B,), from 0 to 1.
 
     Raises:
-        ValueError: a rank out of range.
+        ValueError: a rank out of range, or features of another shape.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -52,8 +55,8 @@ class Familiarity(keras.Layer):
 
     Source: Lee et al. 2018, arXiv:1807.03888 (distances of features tell unfamiliar input); Tipping
     and Bishop 1999, doi:10.1111/1467-9868.00196 (probabilistic principal components); Perronnin et
-    al. 2010, doi:10.1007/978-3-642-15561-1_11 (signed square roots); Platt 1999, *Probabilistic
-    outputs for support vector machines*. Differs: one class; d₀ is a quantile.
+    al. 2010, doi:10.1007/978-3-642-15561-1_11 (signed square roots). Differs: one class, and
+    probabilities instead of distances.
     """
 
     def __init__(self, dim: int, rank: int, **kwargs):
@@ -71,7 +74,8 @@ class Familiarity(keras.Layer):
         self.precisions = weight("precisions", (rank,), 1.0)
         self.residual_precision = weight("residual_precision", (), 1.0)
         self.log_distance = weight("log_distance", (), 0.0)
-        self.slope = weight("slope", (), 1.0)
+        self.slope = weight("slope", (), 0.0)
+        self.prior = weight("prior", (), 0.5)
         self.built = True
 
     @classmethod
@@ -88,34 +92,52 @@ class Familiarity(keras.Layer):
             other: float (m, D), the same of pictures of another kind.
 
         Raises:
-            ValueError: fewer training pictures than the rank needs, none of the others, or another
-                D.
+            ValueError: fewer training pictures than the rank needs, none of the others, another
+                D, or values that are not finite; other pictures that are no farther from the
+                training pictures than known ones.
         """
-        least = {"training": self.rank + 1, "known": 1, "other": 1}
-        parts = dict(zip(least, (np.asarray(part, "float64") for part in (training, known, other))))
+        rows = {"training": self.rank + 1, "known": 1, "other": 1}
+        parts = dict(zip(rows, (np.asarray(part, "float64") for part in (training, known, other))))
         for name, part in parts.items():
-            if part.shape[1:] != (self.dim,) or len(part) < least[name]:
+            if part.shape[1:] != (self.dim,) or len(part) < rows[name]:
                 raise ValueError(
-                    f"Expected {name} of at least {least[name]} rows of {self.dim}. "
+                    f"Expected {name} of at least {rows[name]} rows of {self.dim}. "
                     f"Received: shape={part.shape}"
                 )
-        center, count = parts["training"].mean(0), len(parts["training"])
+            if not np.isfinite(part).all():
+                raise ValueError(f"Expected finite {name}. Received: values that are not")
+        center = parts["training"].mean(0)
         away = parts["training"] - center
-        _, values, directions = np.linalg.svd(away, full_matrices=False)
-        variances = values**2 / (count - 1)
-        left = variances[self.rank :].sum() / max(1, self.dim - self.rank)
-        least = max(np.finfo("float32").eps * variances[0], LEAST_VARIANCE)
+        variances, directions = np.linalg.eigh(away.T @ away / (len(away) - 1))
+        variances, directions = variances[::-1], directions[:, ::-1]
+        floor = max(np.finfo("float32").eps * variances[0], LEAST_VARIANCE)
         self.center.assign(center)
-        self.directions.assign(directions[: self.rank].T)
-        self.precisions.assign(1 / np.maximum(variances[: self.rank], least))
-        self.residual_precision.assign(1 / max(left, least))
-        known, other = (
-            ops.convert_to_numpy(self._log_distances(ops.cast(parts[name], "float32")))
-            for name in ("known", "other")
+        self.directions.assign(directions[:, : self.rank])
+        self.precisions.assign(1 / np.maximum(variances[: self.rank], floor))
+        if self.rank < self.dim:
+            self.residual_precision.assign(1 / max(variances[self.rank :].mean(), floor))
+        self._calibrate(
+            *(
+                ops.convert_to_numpy(self._log_distances(ops.cast(parts[name], "float32")))
+                for name in ("known", "other")
+            )
         )
-        middle = np.quantile(known, 1 - TOLERATED)
-        self.log_distance.assign(middle)
-        self.slope.assign(_slope(known - middle, other - middle))
+
+    def _calibrate(self, known, other):
+        """Sets distance, slope and prior by values of log d²."""
+        log_distance = np.quantile(known, 1 - TOLERATED, method="higher")
+        if not np.mean(other) > max(np.mean(known), log_distance):
+            raise ValueError(
+                "Expected other pictures to be farther from those of training than known ones. "
+                f"Received: log d² of {np.mean(other):.3g} in the mean, beside "
+                f"{np.mean(known):.3g}, and {log_distance:.3g} for the farthest {TOLERATED:.0%}"
+            )
+        variance = max((known.var() + other.var()) / 2, LEAST_VARIANCE)
+        slope = (other.mean() - known.mean()) / variance
+        middle = (other.mean() + known.mean()) / 2
+        self.log_distance.assign(log_distance)
+        self.slope.assign(slope)
+        self.prior.assign(1 / (1 + np.exp(np.clip(slope * (middle - log_distance), -80, 80))))
 
     @staticmethod
     def pool(features):
@@ -124,6 +146,11 @@ class Familiarity(keras.Layer):
         return ops.sign(mean) * ops.sqrt(ops.abs(mean))
 
     def call(self, features):
+        shape = tuple(features.shape)
+        if len(shape) != 3 or shape[2] != self.dim:
+            raise ValueError(
+                f"Expected features of shape (B, S, {self.dim}). Received: shape={shape}"
+            )
         return self.of_pooled(self.pool(features))
 
     def of_pooled(self, pooled):
@@ -135,36 +162,18 @@ class Familiarity(keras.Layer):
         """log d² of (B, D)."""
         away = pooled - self.center
         along = ops.matmul(away, self.directions)
-        rest = ops.sum(ops.square(away), axis=-1) - ops.sum(ops.square(along), axis=-1)
-        near = ops.sum(ops.square(along) * self.precisions, axis=-1)
-        return ops.log(near + ops.maximum(rest, 0.0) * self.residual_precision + 1e-12)
+        rest = away - ops.matmul(along, ops.transpose(self.directions))
+        squares = ops.sum(ops.square(along) * self.precisions, axis=-1)
+        if self.rank < self.dim:
+            squares += ops.sum(ops.square(rest), axis=-1) * self.residual_precision
+        return ops.log(squares + 1e-12)
 
     def compute_output_shape(self, input_shape):
         return input_shape[:1]
 
+    def compute_output_spec(self, *args, **kwargs):
+        """Shape and dtype of what the call returns, float32."""
+        return traced_spec(self, *args, **kwargs)
+
     def get_config(self):
         return {**super().get_config(), "dim": self.dim, "rank": self.rank}
-
-
-def _slope(known, other):
-    """The slope s > 0 of a logistic regression through 0, each side with half of the weight.
-
-    The targets are Platt's, (n + 1) / (n + 2) and 1 / (m + 2), for which s is finite.
-    """
-
-    def rise(slope):
-        """Derivative of the log-likelihood, which falls in s."""
-        total = 0.0
-        for values, target in (
-            (known, (len(known) + 1) / (len(known) + 2)),
-            (other, 1 / (len(other) + 2)),
-        ):
-            probabilities = 1 / (1 + np.exp(np.clip(slope * values, -500, 500)))
-            total += np.mean((probabilities - target) * values)
-        return total
-
-    low, high = 1e-3, 1e3
-    for _ in range(60):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if rise(middle) > 0 else (low, middle)
-    return low

@@ -1,5 +1,6 @@
 """Notes that a service declares: what else an answer should be read with."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,8 +20,8 @@ class Note(Plain):
         output: name of an output of `serving_default` and `explain`, int (): how many, or 1 for
             yes; with `below`, float ().
         text: the sentence, with "{count}" where the number stands, or "{value}" with `below`.
-        singular: the sentence for a number of 1; '' if it is the same.
-        below: the sentence is for outputs below this float; 0.0 for outputs that are not 0.
+        singular: the sentence for a number of 1; '' if it is the same. Without `below`.
+        below: the sentence is for outputs below this limit; None for outputs that are not 0.
 
     Example:
         >>> note = Note("dropped", "the oldest {count} lines were not read")
@@ -35,14 +36,22 @@ class Note(Plain):
     output: Output
     text: str
     singular: str = ""
-    below: float = 0.0
+    below: float | None = None
+
+    def __post_init__(self):
+        if self.below is not None and (self.singular or not math.isfinite(self.below)):
+            raise ValueError(
+                "Expected a finite limit, and no singular with it. "
+                f"Received: below={self.below}, singular={self.singular!r:.80}"
+            )
 
     def read(self, answer: Mapping[str, Any]) -> str:
         """The sentence about an answer, or ''."""
-        if self.below:
+        if self.below is not None:
             value = self._value(answer)
-            known = value is not None and value < self.below
-            return self.text.replace(VALUE, f"{value:.2g}") if known else ""
+            if value is None or value >= self.below:
+                return ""
+            return self.text.replace(VALUE, f"{value:.2g}")
         count = self._count(answer)
         if count == 1 and self.singular:
             return self.singular
@@ -51,7 +60,7 @@ class Note(Plain):
     def value(self, answer: Mapping[str, Any]) -> int | bool | float | None:
         """The output as JSON: a number where the sentence has one or a limit, else true or
         false."""
-        if self.below:
+        if self.below is not None:
             return self._value(answer)
         count = self._count(answer)
         return count if COUNT in self.text else bool(count)
@@ -71,7 +80,7 @@ class Note(Plain):
         if self.output not in answer:
             return None
         value = np.asarray(answer[self.output])
-        if value.shape or value.dtype.kind != "f":
+        if value.shape or value.dtype.kind not in "fiu":
             raise ValueError(
                 f"Expected a number as {self.output}. "
                 f"Received: {value.dtype} of shape {value.shape}"

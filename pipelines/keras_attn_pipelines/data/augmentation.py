@@ -50,7 +50,7 @@ class Augmentation:
         return pictures
 
     def _recolored(self, pictures, seed):
-        """Pictures of other brightness, contrast to their mean, and saturation."""
+        """Pictures with random changes of brightness, contrast about the mean, and saturation."""
         low, high = 1 - self.color, 1 + self.color
         shape = (tf.shape(pictures)[0], 3, 1, 1, 1)
         brighter, starker, fuller = tf.unstack(

@@ -186,7 +186,7 @@ def _draw_shape(pencil, shape, box, color):
 
 
 def drawn_pictures(count: int, seed: int = 0) -> list[bytes]:
-    """So many drawn scenes, as PNG."""
+    """Draws scenes, each as the bytes of a PNG file."""
     random, files = np.random.default_rng(seed), []
     for _ in range(count):
         file = io.BytesIO()

@@ -18,7 +18,7 @@ from keras_attn.serving.export import (
     model_card,
     next_version,
 )
-from keras_attn.serving.familiar import answer_familiarity
+from keras_attn.serving.familiarity import answer_familiarity
 from keras_attn.serving.jit import compile_searches
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
@@ -91,8 +91,9 @@ def export(
         compile_searches(service)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
-    card = _card(title, run, description, metrics, service, storage, limits, terms, products)
-    card += "" if familiarity is None else f"\n\n## Familiarity\n\n{familiarity.text()}\n"
+    card = _card(
+        title, run, description, metrics, service, storage, limits, terms, products, familiarity
+    )
     notes = {key: description[key] for key in ("recipe", "parts")} | {KEPT: trained_line(run)}
     if terms:
         notes[TERMS] = terms
@@ -143,7 +144,7 @@ def _metrics_section(run, evaluation, precision, max_pixels):
     return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
-def _card(title, run, description, metrics, service, storage, limits, terms, products):
+def _card(title, run, description, metrics, service, storage, limits, terms, products, familiarity):
     experiment, summary = run.experiment(), TrainingSummary.of(run)
     facts = {
         key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
@@ -159,6 +160,8 @@ def _card(title, run, description, metrics, service, storage, limits, terms, pro
         stored += "The metrics are those of float32; `keras-attn evaluate` gives this version's. "
     if getattr(service, "jit", False):
         stored += "XLA compiles searches; TF Serving needs --xla_cpu_compilation_enabled. "
+    if familiarity is not None:
+        stored += "Answers have `familiarity`, see below. "
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. {stored}"
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
@@ -180,6 +183,7 @@ def _card(title, run, description, metrics, service, storage, limits, terms, pro
             "Service": service_words.strip(),
             "Data": _data(facts, description) + (read and f"\n{read}"),
             "Metrics": metrics,
+            **({} if familiarity is None else {"Familiarity": familiarity.text()}),
             "Recipe": f"`{recipe}`, {_making(facts, description)}{training}\n\n"
             f"```json\n{values}\n```",
             **({LICENSE: known[LICENSE]} if known[LICENSE] else {}),

@@ -1,6 +1,9 @@
 """Learns from a run's own pictures which pictures are familiar to it."""
 
+import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,16 +11,31 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import FEATURES, IMAGE
-from keras_attn.escaping import escape_markdown
-from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.escaping import escape_markdown, escape_terminal
 from keras_attn.models.captioner.familiarity import TOLERATED, Familiarity
 from keras_attn.progress import Progress
+from keras_attn.serving.familiarity import check_captioner
+from keras_attn.serving.stored_weights import FLOAT32, round_weights
 from keras_attn_pipelines.experiment.sharded import read_split
 from keras_attn_pipelines.runs.run import Run
 
 BATCH = 32
 FEWEST = 20
-"""Pictures of a kind that can be learned from."""
+"""Pictures of each kind that can be learned from."""
+
+
+class Share(NamedTuple):
+    """How many pictures of a kind have a familiarity below 0.5.
+
+    Attributes:
+        kind: of the pictures.
+        count: of the pictures.
+        below: share of them, 0 to 1.
+    """
+
+    kind: str
+    count: int
+    below: float
 
 
 class LearnedFamiliarity(NamedTuple):
@@ -26,34 +44,35 @@ class LearnedFamiliarity(NamedTuple):
     Attributes:
         layer: `Familiarity`.
         data: name of the data.
-        counts: pictures of training and dev.
-        shares: share with a familiarity below 0.5, and number, of each kind of pictures.
+        count: of training pictures.
+        dev, others: `Share`s of dev, and of pictures of other kinds.
     """
 
     layer: Familiarity
     data: str
-    counts: tuple[int, int]
-    shares: Mapping[str, tuple[float, int]]
+    count: int
+    dev: Share
+    others: Sequence[Share]
 
     def text(self) -> str:
         """What was learned from what, as Markdown."""
-        training, dev = self.counts
-        others = " and ".join(escape_markdown(name) for name in list(self.shares)[1:])
-        rows = [
-            f"| {escape_markdown(name)} | {count:,} | {100 * share:.1f}% |"
-            for name, (share, count) in self.shares.items()
+        kinds = " and ".join(escape_markdown(share.kind) for share in self.others)
+        shares = [
+            f"| {escape_markdown(share.kind)} | {share.count:,} | {100 * share.below:.1f}% |"
+            for share in (self.dev, *self.others)
         ]
-        kept = f"{training:,} training pictures of {escape_markdown(self.data)}"
         return "\n".join(
             [
-                f"`familiarity` is the probability that a picture is of the kind of the {kept}, by "
-                f"the features of the encoder. {TOLERATED:.0%} of {dev:,} pictures of dev are "
-                f"below 0.5; how fast it falls was chosen by these and by {others}. Below 0.5, the "
-                "answer is noted as one about an unfamiliar picture.",
+                "`familiarity` is the probability that a picture is of the kind of the "
+                f"{self.count:,} training pictures of {escape_markdown(self.data)}, by the "
+                f"features of the encoder, calibrated on {self.dev.count:,} pictures of dev and on "
+                f"{kinds}, as if {100 * float(self.layer.prior):.0f}% of all pictures were of that "
+                f"kind: then at most {TOLERATED:.0%} of dev are below 0.5. Such a picture gets a "
+                "note.",
                 "",
                 "| pictures | number | below 0.5 |",
                 "| --- | --- | --- |",
-                *rows,
+                *shares,
             ]
         )
 
@@ -62,8 +81,9 @@ def learn_familiarity(
     run: Run,
     data,
     others: Mapping[str, Sequence[bytes]],
-    precision: str = "float32",
+    precision: str = FLOAT32,
     max_pixels: int | None = None,
+    storage: str = FLOAT32,
 ) -> LearnedFamiliarity:
     """The familiarity of pictures to a captioner: of its training pictures, calibrated on dev.
 
@@ -73,52 +93,54 @@ def learn_familiarity(
         others: encoded pictures of other kinds, by the name of each kind; calibrated on, too.
         precision: "float32" or "bfloat16", the compute precision.
         max_pixels: int, or None for the default; see `PictureFormat`.
+        storage: of the weights, as of `export_service`, which changes features.
 
     Raises:
-        ValueError: a run of another task, bad data, or too few readable pictures of some kind.
+        ValueError: a run of another task, bad data, too few readable pictures of some kind, or
+            others that are no farther from the training pictures than dev.
     """
     experiment = run.experiment()
     service = run.service(precision=precision, max_pixels=max_pixels)
-    model, reader = service.model, service.reader
-    if not isinstance(model, Captioner):
-        raise ValueError(
-            f"Expected a captioner of pictures for a familiarity. Received: {model.name}"
-        )
-    channels = model.feature_shape[-1]
+    check_captioner(service.model)
+    round_weights(service.model, storage)
+    pictures, channels = service.reader.picture_format, service.model.feature_shape[-1]
+    pictures = replace(pictures, max_batch_pixels=BATCH * pictures.max_pixels)
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False)
     def pooled(files):
-        read = reader.read(files)
-        features = model.encoded(read.features)[FEATURES]
-        return Familiarity.pool(features), read.readable
+        pixels, _, reasons = pictures.decode_batch(files)
+        return Familiarity.pool(service.model.encoded({IMAGE: pixels})[FEATURES]), reasons
 
-    def vectors(name, files):
-        parts = []
-        for start in Progress.over(range(0, len(files), BATCH), f"reading {name}", "batch"):
+    def vectors(kind, files):
+        parts, problems = [np.zeros((0, channels))], Counter[str]()
+        for start in Progress.over(range(0, len(files), BATCH), f"reading {kind}", "batch"):
             batch = [files[place] for place in range(start, min(start + BATCH, len(files)))]
-            rows, readable = pooled(tf.constant(batch))
-            parts.append(rows.numpy()[readable.numpy()])
-        found = np.concatenate(parts) if parts else np.zeros((0, channels))
-        if len(found) < FEWEST:
+            rows, reasons = (part.numpy() for part in pooled(tf.constant(batch)))
+            parts.append(rows[reasons == b""])
+            problems.update(reason.decode() for reason in reasons if reason)
+        for reason, count in problems.items():
+            line = f"skipped: {count} pictures of {kind}: {reason}"
+            print(escape_terminal(line), file=sys.stderr, flush=True)
+        rows = np.concatenate(parts)
+        if len(rows) < FEWEST:
             raise ValueError(
-                f"Expected at least {FEWEST} readable pictures of {name}. Received: {len(found)}"
+                f"Expected at least {FEWEST} readable pictures of {kind}. Received: {len(rows)}"
             )
-        return found
+        return rows
 
-    other = {name: vectors(name, files) for name, files in others.items()}
-    known = {
-        split: vectors(split, _Files(experiment.work, read_split(experiment.source, data, split)))
+    other = {kind: vectors(kind, files) for kind, files in others.items()}
+    dev, training = (
+        vectors(split, _Files(experiment.work, read_split(experiment.source, data, split)))
         for split in ("dev", "train")
-    }
-    layer = Familiarity(channels, Familiarity.rank_for(len(known["train"]), channels))
-    layer.adapt(known["train"], known["dev"], np.concatenate(list(other.values())))
-    shares = {
-        name: (float(np.mean(np.asarray(layer.of_pooled(rows)) < 0.5)), len(rows))
-        for name, rows in {"dev": known["dev"], **other}.items()
-    }
-    return LearnedFamiliarity(
-        layer, Path(data).name, (len(known["train"]), len(known["dev"])), shares
     )
+    layer = Familiarity(channels, Familiarity.rank_for(len(training), channels))
+    layer.adapt(training, dev, np.concatenate(list(other.values())))
+
+    def share(kind, rows):
+        return Share(kind, len(rows), float(np.mean(np.asarray(layer.of_pooled(rows)) < 0.5)))
+
+    shares = [share(kind, rows) for kind, rows in other.items()]
+    return LearnedFamiliarity(layer, Path(data).name, len(training), share("dev", dev), shares)
 
 
 class _Files(Sequence):
@@ -132,3 +154,16 @@ class _Files(Sequence):
 
     def __getitem__(self, place):
         return self.work.request(self.records[place]).inputs[IMAGE]
+
+
+class PictureFiles(Sequence):
+    """The contents of files, read when they are taken."""
+
+    def __init__(self, paths: Sequence[str]):
+        self.paths = paths
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, place):
+        return Path(self.paths[place]).read_bytes()

@@ -65,7 +65,9 @@ class Captioning:
         least=0,
     )
     bleu_weight: float = option(
-        "self-critical training: weight of BLEU-4, 0 to 1, in the reward", default=0.0, least=0
+        "self-critical training: weight of BLEU-4 (0 to 1) beside CIDEr-D in the reward",
+        default=0.0,
+        least=0,
     )
     no_repeat_ngram: int = option(
         "forbid repeated n-grams of this many pieces in an answer; 0: allow",
