@@ -480,8 +480,12 @@ def test_notes():
     assert flag.read({"longer": np.int32(1)}) == "longer than in training"
     assert flag.value({"longer": np.int32(1)}) is True and flag.value({}) is False
     limit = Note("share", "only {value}", below=0.5)
-    said = [limit.read({"share": np.float32(value)}) for value in (0.25, 0.5)]
-    assert said == ["only 0.25", ""] and limit.read({}) == "" and limit.value({}) is None
+    said = [limit.read({"share": np.float32(value)}) for value in (2.71e-5, 0.25, 0.5)]
+    assert (
+        said == ["only 0.000027", "only 0.25", ""]
+        and limit.read({}) == ""
+        and limit.value({}) is None
+    )
     assert limit.value({"share": np.float32(0.25)}) == 0.25
     with pytest.raises(ValueError, match="Expected a number as share"):
         limit.read({"share": np.array([0.25])})

@@ -51,7 +51,8 @@ class Note(Plain):
             value = self._value(answer)
             if value is None or value >= self.below:
                 return ""
-            return self.text.replace(VALUE, f"{value:.2g}")
+            shown = np.format_float_positional(value, 2, fractional=False, trim="-")
+            return self.text.replace(VALUE, shown)
         count = self._count(answer)
         if count == 1 and self.singular:
             return self.singular
