@@ -82,6 +82,7 @@ MODELS = {
                     **AUGMENTED,
                     "color": 0.3,
                     "encoder": "efficientnet_lite2",
+                    "image_size": 260,
                     "fine_tune": True,
                     "unfreeze_step": 1895,  # After five epochs.
                     "epochs": 18,

@@ -5,11 +5,18 @@ from typing import Any
 from keras_attn.contracts import FEATURES
 from keras_attn.models.captioner.captioner import Captioner
 from keras_attn.models.captioner.familiarity import Familiarity
+from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.views import FAMILIARITY_NOTE
 
 
-def check_captioner(model: Any) -> None:
-    """Raises ValueError for a model whose pictures can have no familiarity."""
+def check_captioner(model: Any, products: str = FLOAT32) -> None:
+    """Raises ValueError for a model whose pictures can have no familiarity, or for products other
+    than those that it is calibrated on, float32."""
+    if products != FLOAT32:
+        raise ValueError(
+            "Expected float32 products with a familiarity, which is calibrated on them. "
+            f"Received: {products}"
+        )
     if not isinstance(model, Captioner):
         raise ValueError(
             f"Expected a captioner of pictures for a familiarity. Received: {model.name}"

@@ -402,7 +402,7 @@ class Export:
             if self.jit:
                 compile_searches(service)
             if self.familiarity:
-                check_captioner(service.model)
+                check_captioner(service.model, self.products)
         elif self.familiarity:
             raise ValueError(
                 "Expected --data with --familiarity, since the training's data are gone. "
@@ -461,11 +461,6 @@ class Export:
             check_data(self.data)
         if self.unfamiliar and not self.familiarity:
             raise ValueError("Expected --familiarity with --unfamiliar. Received: none")
-        if self.familiarity and self.products != "float32":
-            raise ValueError(
-                "Expected --products float32 with --familiarity, which is calibrated on them. "
-                f"Received: {self.products}"
-            )
         for folder in self.unfamiliar:
             for path in expand_pictures([folder]):
                 if error := path_error(path):

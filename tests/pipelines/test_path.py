@@ -394,7 +394,7 @@ def test_export_with_familiarity(run, data, tmp_path, capsys):
         ([*command, "--unfamiliar", str(noise)], "Expected --familiarity with --unfamiliar"),
         ([*command, "--familiarity", "--unfamiliar", str(tmp_path / "no")], "no such file"),
         ([*calibrated, "--data", str(data)], "at least 20 readable pictures of dev. Received: 3"),
-        ([*calibrated, "--products", "int8"], "Expected --products float32 with --familiarity"),
+        ([*calibrated, "--products", "int8"], "Expected float32 products with a familiarity"),
         ([*command, "--familiarity", "--data", str(more)], "Expected other pictures to be farther"),
     ):
         assert main(refused) == 2

@@ -18,7 +18,7 @@ from keras_attn.serving.export import (
     model_card,
     next_version,
 )
-from keras_attn.serving.familiarity import answer_familiarity
+from keras_attn.serving.familiarity import answer_familiarity, check_captioner
 from keras_attn.serving.jit import compile_searches
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
@@ -86,6 +86,7 @@ def export(
     service = run.service(beam_width, n_best, precision, max_pixels)
     check_products(products, service.model, jit)
     if familiarity is not None:
+        check_captioner(service.model, products)
         answer_familiarity(service, familiarity.layer)
     if jit:
         compile_searches(service)

@@ -3,9 +3,9 @@
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -24,7 +24,8 @@ FEWEST = 20
 """Pictures of each kind that can be learned from."""
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """How many pictures of a kind have a familiarity below 0.5.
 
     Attributes:
@@ -38,7 +39,8 @@ class Share(NamedTuple):
     below: float
 
 
-class LearnedFamiliarity(NamedTuple):
+@dataclass(frozen=True)
+class LearnedFamiliarity:
     """A familiarity, and how often it calls a kind of pictures unfamiliar.
 
     Attributes:
