@@ -398,11 +398,11 @@ class Export:
             check_model_folder(self.folder)
             check_storage(self.storage, self.precision)
             service = run.service(self.beam_width, self.n_best, **shared)
+            if self.familiarity:
+                check_captioner(service.model, self.products)
             check_products(self.products, service.model, self.jit)
             if self.jit:
                 compile_searches(service)
-            if self.familiarity:
-                check_captioner(service.model, self.products)
         elif self.familiarity:
             raise ValueError(
                 "Expected --data with --familiarity, since the training's data are gone. "
