@@ -482,7 +482,7 @@ def test_notes():
     limit = Note("share", "only {value}", below=0.5)
     said = [limit.read({"share": np.float32(value)}) for value in (2.71e-5, 0.25, 0.5)]
     assert (
-        said == ["only 0.000027", "only 0.25", ""]
+        said == ["only under 0.0001", "only 0.25", ""]
         and limit.read({}) == ""
         and limit.value({}) is None
     )

@@ -10,6 +10,8 @@ import numpy as np
 from keras_attn.viz.declared.plain import Output, Plain
 
 COUNT, VALUE = "{count}", "{value}"
+LEAST_SHOWN = 0.0001
+"""Smallest value that a sentence gives."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Note(Plain):
             value = self._value(answer)
             if value is None or value >= self.below:
                 return ""
-            shown = np.format_float_positional(value, 2, fractional=False, trim="-")
-            return self.text.replace(VALUE, shown)
+            tiny = 0 <= value < LEAST_SHOWN
+            return self.text.replace(VALUE, f"under {LEAST_SHOWN}" if tiny else f"{value:.2g}")
         count = self._count(answer)
         if count == 1 and self.singular:
             return self.singular
