@@ -135,8 +135,8 @@ def compare(model: Model, data, out, cache=None, precision: str = "auto") -> str
         )
     if model.averaged:
         folder = out / MEAN
-        known = (folder / DESCRIPTION_FILE).is_file()
-        runs[MEAN] = Run(folder) if known else average([runs[n] for n in model.averaged], folder)
+        done = (folder / DESCRIPTION_FILE).is_file()
+        runs[MEAN] = Run(folder) if done else average([runs[n] for n in model.averaged], folder)
     for name, run in runs.items():
         for split, measured in evaluate_splits(run, data, model.splits, reuse=True).items():
             cells = (measured.cells.get(head, "") for head in model.scores)

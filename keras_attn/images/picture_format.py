@@ -1,7 +1,7 @@
 """Encoded pictures to arrays: the same operations for training and for serving."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keras_attn.contracts import ANOTHER_REQUEST
 from keras_attn.cores import cores
@@ -86,6 +86,18 @@ class PictureFormat:
         edge = f" from {self.resized_edge}" if self.resized_edge else ""
         bicubic = "" if self.interpolation == BILINEAR else f", {self.interpolation}"
         return f"{self.height}×{self.width} by {self.fit}{edge}{bicubic}"
+
+    def for_batches(self, count: int, max_pixels: int | None = None) -> "PictureFormat":
+        """The format with room for `count` pictures in each call of `decode_batch`.
+
+        For files of one's own, of which a request's limit would leave some for another request.
+
+        Args:
+            count: int ≥ 1.
+            max_pixels: int, the largest picture; None: the format's own limit.
+        """
+        largest = max_pixels or self.max_pixels
+        return replace(self, max_pixels=largest, max_batch_pixels=count * largest)
 
     def decode(self, data):
         """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB.

@@ -68,19 +68,11 @@ class StoredWeights:
     @staticmethod
     def _stored(place, variable, storage, scales):
         """A variable as it is stored; its scale, if it has any, goes into `scales`."""
-        if storage == FLOAT32 or len(variable.shape) < 2 or variable.dtype != FLOAT32:
+        rounded = _rounded(variable, storage)
+        if rounded is None:
             return variable.value
-        value = keras.ops.convert_to_numpy(variable)
-        largest = np.abs(value).max()
-        if not largest <= (np.finfo(FLOAT16).max if storage == FLOAT16 else np.finfo(FLOAT32).max):
-            raise ValueError(
-                f"Expected weights within {storage}. Received: {variable.path} with values up to "
-                f"{largest:.4g}"
-            )
-        if storage == FLOAT16:
-            whole = value.astype(FLOAT16)
-        else:
-            whole, scale = quantized(value)
+        whole, scale = rounded
+        if scale is not None:
             scales[place] = tf.Variable(scale, name="scale")
         return tf.Variable(whole, trainable=variable.trainable, name=variable.name)
 
@@ -97,16 +89,30 @@ class StoredWeights:
 
 
 def round_weights(model, storage: str) -> None:
-    """Assigns a model the weights that a SavedModel of a storage restores."""
+    """Assigns a model the weights that a SavedModel of a storage restores.
+
+    Raises:
+        ValueError: as of `StoredWeights`.
+    """
+    check_storage(storage, precision_of(model))
     for variable in model.variables:
-        if storage == FLOAT32 or len(variable.shape) < 2 or variable.dtype != FLOAT32:
-            continue
-        value = keras.ops.convert_to_numpy(variable)
-        if storage == INT8:
-            whole, scale = quantized(value)
-            variable.assign(whole * scale)
-        else:
-            variable.assign(value.astype(FLOAT16).astype(FLOAT32))
+        if (rounded := _rounded(variable, storage)) is not None:
+            whole, scale = rounded
+            variable.assign(whole.astype(FLOAT32) * (1 if scale is None else scale))
+
+
+def _rounded(variable, storage):
+    """A matrix in fewer bits, and its scale if it has one; None for what is stored as it is."""
+    if storage == FLOAT32 or len(variable.shape) < 2 or variable.dtype != FLOAT32:
+        return None
+    value = keras.ops.convert_to_numpy(variable)
+    largest = np.abs(value).max()
+    if not largest <= (np.finfo(FLOAT16).max if storage == FLOAT16 else np.finfo(FLOAT32).max):
+        raise ValueError(
+            f"Expected weights within {storage}. Received: {variable.path} with values up to "
+            f"{largest:.4g}"
+        )
+    return (value.astype(FLOAT16), None) if storage == FLOAT16 else quantized(value)
 
 
 def quantized(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -436,13 +436,10 @@ class Export:
     def _others(self):
         """Pictures of other kinds, by the name of their kind."""
         if self.unfamiliar:
-            from keras_attn_pipelines.runs.familiarity import PictureFiles
-
-            kinds = dict[str, PictureFiles]()
+            kinds = dict[str, list[Path]]()
             for folder in self.unfamiliar:
                 name = Path(folder).resolve().name
-                pictures = PictureFiles(expand_pictures([folder]))
-                kinds[folder if name in kinds else name] = pictures
+                kinds[folder if name in kinds else name] = [*map(Path, expand_pictures([folder]))]
             return kinds
         from keras_attn_pipelines.demo.scenes import drawn_pictures
 

@@ -137,6 +137,22 @@ def test_features_come_with_their_pictures(make, records, tmp_path):
     assert images.shape == (12, 5, 7, 3) and not images[11].any()
 
 
+def test_features_of_files_heed_no_limit_of_a_request(records, tmp_path):
+    encoder = SmallConvEncoder((3,), (2,))
+    encoder.build((None, 5, 7, 3))
+    features = {
+        limit: np.array(cached_features(records, encoder, picture_format, tmp_path / "cache", 11))
+        for limit, picture_format in (
+            ("batch", PictureFormat(5, 7, max_pixels=35)),
+            ("picture", PictureFormat(5, 7, max_pixels=1)),
+            (None, FORMAT),
+        )
+    }
+    assert np.ptp(features[None]) > 0
+    np.testing.assert_array_equal(features["batch"], features[None])
+    np.testing.assert_array_equal(features["picture"], features[None])
+
+
 @pytest.mark.systems
 def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(records, tmp_path):
     encoder = SmallConvEncoder((3,), (2,))

@@ -25,7 +25,7 @@ MOST_BYTES = 2**28
 """Size of the largest file that is read, in bytes."""
 BATCH = 128
 BATCH_BYTES = 2**26
-FORMAT = PictureFormat(8, 8, max_pixels=MOST_PIXELS, max_batch_pixels=BATCH * MOST_PIXELS)
+FORMAT = PictureFormat(8, 8).for_batches(BATCH, MOST_PIXELS)
 RULES = (5, MOST_PIXELS, MOST_BYTES, tf.__version__)
 """Version of the check; increase it when decoding changes."""
 

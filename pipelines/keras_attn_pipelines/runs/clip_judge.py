@@ -76,7 +76,7 @@ class ClipJudge:
         """
         captions, scores, others = best_texts(answers), [], []
         errors = [*evaluation.errors]
-        pictures = replace(self.pictures, max_batch_pixels=batch * self.pictures.max_pixels)
+        pictures = self.pictures.for_batches(batch)
         for start in Progress.over(range(0, len(records), batch), "judging captions", "batch"):
             rows = slice(start, start + batch)
             requests = [work.request(record) for record in records[rows]]

@@ -3,9 +3,8 @@
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -82,7 +81,7 @@ class LearnedFamiliarity:
 def learn_familiarity(
     run: Run,
     data,
-    others: Mapping[str, Sequence[bytes]],
+    others: Mapping[str, Sequence[bytes | Path]],
     precision: str = FLOAT32,
     max_pixels: int | None = None,
     storage: str = FLOAT32,
@@ -92,7 +91,8 @@ def learn_familiarity(
     Args:
         run: `Run` of a captioner.
         data: path of the data it was trained on, or another name that its source accepts.
-        others: encoded pictures of other kinds, by the name of each kind; calibrated on, too.
+        others: pictures of other kinds, encoded or as files, by the name of each kind; calibrated
+            on, too.
         precision: "float32" or "bfloat16", the compute precision.
         max_pixels: int, or None for the default; see `PictureFormat`.
         storage: of the weights, as of `export_service`, which changes features.
@@ -106,18 +106,18 @@ def learn_familiarity(
     check_captioner(service.model)
     round_weights(service.model, storage)
     pictures, channels = service.reader.picture_format, service.model.feature_shape[-1]
-    pictures = replace(pictures, max_batch_pixels=BATCH * pictures.max_pixels)
+    pictures = pictures.for_batches(BATCH)
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False)
     def pooled(files):
         pixels, _, reasons = pictures.decode_batch(files)
         return Familiarity.pool(service.model.encoded({IMAGE: pixels})[FEATURES]), reasons
 
-    def vectors(kind, files):
+    def vectors(kind, items, read):
         parts, problems = [np.zeros((0, channels))], Counter[str]()
-        for start in Progress.over(range(0, len(files), BATCH), f"reading {kind}", "batch"):
-            batch = [files[place] for place in range(start, min(start + BATCH, len(files)))]
-            rows, reasons = (part.numpy() for part in pooled(tf.constant(batch)))
+        for start in Progress.over(range(0, len(items), BATCH), f"reading {kind}", "batch"):
+            files = [read(item) for item in items[start : start + BATCH]]
+            rows, reasons = (part.numpy() for part in pooled(tf.constant(files)))
             parts.append(rows[reasons == b""])
             problems.update(reason.decode() for reason in reasons if reason)
         for reason, count in problems.items():
@@ -130,9 +130,12 @@ def learn_familiarity(
             )
         return rows
 
-    other = {kind: vectors(kind, files) for kind, files in others.items()}
+    def of_record(record):
+        return experiment.work.request(record).inputs[IMAGE]
+
+    other = {kind: vectors(kind, items, _contents) for kind, items in others.items()}
     dev, training = (
-        vectors(split, _Files(experiment.work, read_split(experiment.source, data, split)))
+        vectors(split, read_split(experiment.source, data, split), of_record)
         for split in ("dev", "train")
     )
     layer = Familiarity(channels, Familiarity.rank_for(len(training), channels))
@@ -145,27 +148,6 @@ def learn_familiarity(
     return LearnedFamiliarity(layer, Path(data).name, len(training), share("dev", dev), shares)
 
 
-class _Files(Sequence):
-    """The encoded pictures of records, read when they are taken."""
-
-    def __init__(self, work: Any, records: Sequence[Any]):
-        self.work, self.records = work, records
-
-    def __len__(self):
-        return len(self.records)
-
-    def __getitem__(self, place):
-        return self.work.request(self.records[place]).inputs[IMAGE]
-
-
-class PictureFiles(Sequence):
-    """The contents of files, read when they are taken."""
-
-    def __init__(self, paths: Sequence[str]):
-        self.paths = paths
-
-    def __len__(self):
-        return len(self.paths)
-
-    def __getitem__(self, place):
-        return Path(self.paths[place]).read_bytes()
+def _contents(item):
+    """The bytes of an encoded picture or a file."""
+    return item.read_bytes() if isinstance(item, Path) else item

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.ops.compiled import compiled
 from keras_attn.progress import Progress
@@ -99,7 +100,8 @@ def _encoded(records, encoder, picture_format, batch):
 def _pictures(chunk, picture_format, batch):
     """uint8 (batch, height, width, 3), padded with zeros so that one graph serves all chunks."""
     data = [record.path.read_bytes() for record in chunk]
-    pictures, _, reasons = picture_format.decode_batch(tf.constant(data))
+    files = picture_format.for_batches(batch, MOST_PIXELS)  # As `decode`, without limits.
+    pictures, _, reasons = files.decode_batch(tf.constant(data))
     bad = [f"{record.path}: {why.decode()}" for record, why in zip(chunk, reasons.numpy()) if why]
     if bad:
         raise ValueError(f"Expected pictures that can be read. Received: {', '.join(bad)}")

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import IMAGE
+from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.text.label_table import LabelTable
 from keras_attn_pipelines.data.array_examples import WEIGHT, ArrayExamples
 from keras_attn_pipelines.data.batches import Batches
@@ -72,7 +73,8 @@ class PictureWork:
             dev = splits["dev"]
             places = np.unique(np.linspace(0, len(dev) - 1, SHOWN).astype(int))
             contents = tf.constant([dev[place].path.read_bytes() for place in places])
-            return picture_format.decode_batch(contents)[0].numpy()
+            files = picture_format.for_batches(SHOWN, MOST_PIXELS)
+            return files.decode_batch(contents)[0].numpy()
 
         return TrainingData(
             splits=splits,
