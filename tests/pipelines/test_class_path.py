@@ -158,7 +158,9 @@ def test_the_largest_picture_is_a_choice_of_the_export(run, data, tmp_path, caps
     said = capsys.readouterr()
     assert said.err.strip().endswith(f"{large}: 101x97 pixels, more than the limit of {pixels}")
     answers = [json.loads(line) for line in said.out.splitlines()[-19:]]
-    assert all(answer == answers[0] and answer["labels"] for answer in answers[:18])
+    assert answers[0]["labels"]
+    for answer in answers[:18]:  # Rows of a product may differ by rounding.
+        assert answer == {**answers[0], "scores": pytest.approx(answers[0]["scores"])}
     ask = ["evaluate", str(run.folder), "--data", str(data), "--max-pixels"]
     assert main([*ask, str(pixels - 1)]) == 0
     assert capsys.readouterr().err.count(f"more than the limit of {pixels - 1}") == 12
