@@ -1,32 +1,44 @@
-"""Three ways to take a language model to a new domain: perplexity on the old and the new one.
+"""Ways to take a language model to a new domain: perplexity on the old and the new one.
 
 Run as `python -m benchmarks.progressive_memory --captions FOLDER --reviews FOLDER --out FOLDER`.
 The first domain is the English of Multi30k (train.en.gz, val.en.gz, test_2016_flickr.en.gz), the
 second the sentences of film reviews of Pang and Lee 2005 (rt-polarity.pos and .neg), of which the
-first fold of `benchmarks.sentence_polarity` is taken. A model is trained on the captions; then it
-goes on with the reviews by fine-tuning, with a larger state, or with more slots in its memory. All
-three add the words of the reviews to the vocabulary. What has been trained before in the folder is
-taken as it is. Writes the table to FOLDER/table.md and prints it: parameters, and test perplexity
-on both domains.
+first fold of `benchmarks.sentence_polarity` is taken; with --reviews-first it is the other way
+round. A model is trained on the first domain; then it goes on with the second by fine-tuning, with
+more slots in its memory, or with a state that makes it as large as the most slots do. All of them
+add the words of the second domain to the vocabulary. --hidden-dim sets the units of the state.
+What has been trained before in the folder is taken as it is. Writes the table to FOLDER/table.md
+and prints it: parameters, test perplexity on both domains, and how much of the attention reads the
+new slots.
 """
 
+from itertools import count
 from pathlib import Path
+
+import tensorflow as tf
 
 from benchmarks import trainings
 from benchmarks.sentence_polarity import sentences, splits
+from keras_attn.contracts import SOURCE_PIECES, WEIGHTS
 from keras_attn_pipelines.recipes.progressive_memory import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 NAME = "progressive_memory"
-FIRST = "captions alone"
+CAPTIONS, REVIEWS = "captions", "reviews"
 PLANS = {
-    "then reviews: fine-tuning": {},
-    "then reviews: larger state": {"hidden_dim": 192},
-    "then reviews: larger memory": {"slots": (64, 64)},
+    "fine-tuning": {},
+    "64 more slots": {"slots": (64, 64)},
+    "512 more slots": {"slots": (64, 512)},
 }
-HEADS = "training", "parameters", "captions", "unknown, %", "reviews", "unknown, %"
+HEADS = (
+    "training",
+    "parameters",
+    *(head for domain in (CAPTIONS, REVIEWS) for head in (domain, "unknown, %", "on new slots, %")),
+)
+BATCH = 64
+"""Sentences whose attention is computed at once."""
 
 
 def write_texts(folder: Path, texts) -> Path:
@@ -43,53 +55,99 @@ def trained(values, data, out: Path, source: Path | None = None) -> Run:
     return trainings.ended_run(experiment, data, out, NAME, source=start)
 
 
-def measured(run: Run, folders) -> dict:
-    """Parameters of a run, and its scores on each domain."""
+def on_new_slots(run: Run, texts) -> float | None:
+    """Share of the attention, over all words of texts, on the slots of the last domain."""
+    slots = run.model().slots
+    if len(slots) == 1:
+        return None
+    function, _ = run.service().signatures()["explain"]
+    read = words = 0.0
+    for start in range(0, len(texts), BATCH):
+        answers = function(tf.constant(texts[start : start + BATCH]))
+        real = answers[SOURCE_PIECES].numpy() != b""
+        read += answers[WEIGHTS].numpy()[real][:, -slots[-1] :].sum()
+        words += real.sum()
+    return float(read / words)
+
+
+def measured(run: Run, folders, texts) -> dict:
+    """Parameters of a run, and its scores and share of new slots on each domain."""
     scores = [evaluate(run, folder, "test").scores for folder in folders]
-    return {"parameters": run.model().count_params(), "scores": scores}
+    shares = [on_new_slots(run, lines) for lines in texts]
+    return {"parameters": run.model().count_params(), "scores": scores, "shares": shares}
 
 
-def row(name: str, run: Run, folders) -> list[str]:
+def row(name: str, run: Run, folders, texts) -> list[str]:
     """A row of the table; what was measured stays beside the run."""
-    record = trainings.recorded(run.folder / "perplexities.json", measured, run, folders)
+    record = trainings.recorded(run.folder / "perplexities.json", measured, run, folders, texts)
     cells = [name, f"{record['parameters']:,}"]
-    for scores in record["scores"]:
+    for scores, share in zip(record["scores"], record["shares"], strict=True):
         cells += [f"{scores['perplexity']:.1f}", f"{100 * scores['unknown']:.1f}"]
+        cells.append("" if share is None else f"{100 * share:.0f}")
     return cells
 
 
-def compare(captions, reviews, out, values=None, plans=PLANS) -> str:
+def units_instead(model) -> int:
+    """Units that a model with the first domain's slots alone needs to be as large as this one."""
+    units, first = model.hidden_dim, model.slots[0]
+    saved = sum(model.slots[1:]) * (units + model.memory_dim)
+    inputs = model.embedding_dim + model.memory_dim
+    return next(
+        units + more
+        for more in count()
+        if more * (model.vocabulary_size + first + 4 * (inputs + 2 * units + more + 1)) >= saved
+    )
+
+
+def compare(captions, reviews, out, values=None, plans=PLANS, order=(CAPTIONS, REVIEWS)) -> str:
     """Trains what has not been trained, and returns the table.
 
     Args:
-        captions: folder of the first domain, files with the suffix en.
-        reviews: folder of the second.
+        captions: folder with the files of the captions, with the suffix en.
+        reviews: folder with those of the reviews.
         out: folder of the runs.
         values: values of fields in all trainings.
-        plans: dict from names to further field values.
+        plans: dict from names to further field values; the last is that of the largest memory.
+        order: of the domains.
     """
     out, source = Path(out), RECIPE.replaced({"suffix": "en"}).source
-    first = {name: source.split(captions, name) for name in ("train", "dev", "test")}
-    second = splits(sentences(reviews), 0)
+    described = {name: source.split(captions, name) for name in ("train", "dev", "test")}
+    reviewed = splits(sentences(reviews), 0)
     texts = {
-        "captions": {name: [pair.source for pair in pairs] for name, pairs in first.items()},
-        "reviews": {name: [text for text, _ in pairs] for name, pairs in second.items()},
+        CAPTIONS: {name: [pair.source for pair in pairs] for name, pairs in described.items()},
+        REVIEWS: {name: [text for text, _ in pairs] for name, pairs in reviewed.items()},
     }
-    folders = [write_texts(out / f"{domain}_texts", split) for domain, split in texts.items()]
-    return trainings.write_table(out, HEADS, _rows(folders, out, values or {}, plans))
+    folders = {domain: write_texts(out / f"{domain}_texts", texts[domain]) for domain in texts}
+    asked = list(folders.values()), [texts[domain]["test"] for domain in texts]
+    return trainings.write_table(out, HEADS, _rows(folders, asked, out, values or {}, plans, order))
 
 
-def _rows(folders, out, values, plans):
-    start = trained(values, folders[0], out / "captions")
-    yield row(FIRST, start, folders)
+def _rows(folders, asked, out, values, plans, order):
+    first, second = order
+    start = trained(values, folders[first], out / first)
+    yield row(f"{first} alone", start, *asked)
     for name, plan in plans.items():
-        folder = out / trainings.file_stem(name.rpartition(": ")[2])
-        yield row(name, trained({**values, **plan}, folders[1], folder, start.folder), folders)
+        folder = out / trainings.file_stem(name)
+        run = trained({**values, **plan}, folders[second], folder, start.folder)
+        yield row(f"then {second}: {name}", run, *asked)
+    units = units_instead(run.model())
+    run = trained({**values, "hidden_dim": units}, folders[second], out / "state", start.folder)
+    yield row(f"then {second}: a state of {units} units", run, *asked)
 
 
 if __name__ == "__main__":
     parser = trainings.training_parser(__doc__, "")
     parser.add_argument("--captions", required=True, help="folder of Multi30k")
     parser.add_argument("--reviews", required=True, help="folder of the film reviews")
+    parser.add_argument("--reviews-first", action="store_true", help="begin with the reviews")
+    parser.add_argument("--hidden-dim", type=int, help="units of the state")
     given = parser.parse_args()
-    print(compare(given.captions, given.reviews, given.out))
+    print(
+        compare(
+            given.captions,
+            given.reviews,
+            given.out,
+            trainings.given_values(hidden_dim=given.hidden_dim),
+            order=(REVIEWS, CAPTIONS) if given.reviews_first else (CAPTIONS, REVIEWS),
+        )
+    )

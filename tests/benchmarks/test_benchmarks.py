@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -45,6 +46,7 @@ from benchmarks.timing import in_turns, ratio, table
 from benchmarks.translation_task import GREEDY, TRAIN
 from benchmarks.warm_start import set_apart
 from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.memory.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.transformer import transformer
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
@@ -179,14 +181,31 @@ def test_progressive_memory(tmp_path):
         (tmp_path / name).write_text("\n".join(texts), encoding="latin-1")
     sizes = {"embedding_dim": 3, "hidden_dim": 5, "memory_dim": 2, "slots": (3,)}
     values = {**sizes, "lengths": (7, 13), "batch_tokens": 112, "epochs": 1}
-    plans = {"then reviews: more": {"slots": (3, 2)}}
+    plans = {"more": {"slots": (3, 2)}}
     arguments = (captions, tmp_path, tmp_path / "out", values, plans)
     table = progressive_memory.compare(*arguments)
     rows = cells(table)
-    assert [row[0] for row in rows] == [progressive_memory.FIRST, "then reviews: more"]
-    assert all(float(row[2]) > 1 and float(row[4]) > 1 for row in rows)
-    assert float(rows[0][5]) > 0 and float(rows[1][5]) == 0
+    first, more, state = rows
+    assert [row[0] for row in rows[:2]] == ["captions alone", "then reviews: more"]
+    assert re.fullmatch(r"then reviews: a state of \d units", state[0])
+    assert all(float(row[2]) > 1 and float(row[5]) > 1 for row in rows)
+    assert float(first[6]) > 0 and float(more[6]) == 0
+    assert first[4] == state[7] == "" and 0 < float(more[4]) < 100 and 0 < float(more[7]) < 100
+    parameters = [int(row[1].replace(",", "")) for row in rows]
+    assert parameters[0] < parameters[1] <= parameters[2]
     assert progressive_memory.compare(*arguments) == table
+
+
+@pytest.mark.parametrize("slots", [(3, 2), (3, 211)])
+def test_a_larger_state_is_as_large_as_a_memory(slots):
+    def parameters(units, slots):
+        model = ProgressiveLanguageModel(23, slots, 3, units, 2)
+        model.build()
+        return model, model.count_params()
+
+    model, wanted = parameters(5, slots)
+    units = progressive_memory.units_instead(model)
+    assert parameters(units - 1, (3,))[1] < wanted <= parameters(units, (3,))[1]
 
 
 @pytest.mark.parametrize("size", [(224, 224), (40, 23)])
