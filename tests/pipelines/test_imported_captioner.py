@@ -48,6 +48,7 @@ def encoded(picture):
     return file.getvalue()
 
 
+@pytest.mark.slow
 def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     """A served sentence is that of transformers; malformed neighbors change nothing."""
     case, run, arrays = imported

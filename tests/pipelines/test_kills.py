@@ -41,7 +41,7 @@ TRAININGS = {
     "self-critical": {"epochs": 2, "self_critical": 2, "monitor": "loss"},
 }
 IGNORED = ("tensorboard", LOCK_FILE)
-SAMPLED = 3
+SAMPLED = 2
 
 
 def trained(values, data, run):
