@@ -174,7 +174,8 @@ def test_scores_above_the_greatest_of_float16(length):
         MultiplicativeAttention("identity", dtype="float16"),
     ):
         _, weights = layer(query, keys, return_attention_scores=True)
-        np.testing.assert_array_equal(weights, np.broadcast_to([1.0, 0.0], weights.shape))
+        expected = np.broadcast_to([1.0, 0.0], weights.shape)
+        np.testing.assert_allclose(weights, expected, rtol=1e-6, atol=0)
 
 
 WRONG_CALLS = {

@@ -42,7 +42,7 @@ def attention(shapes=(QUERY.shape, KEYS.shape), value_dim=5, **kwargs):
 
 def check(outputs, expected):
     for output, wanted in zip(outputs, expected, strict=True):
-        np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-5)
 
 
 def check_twin(layer, query, values, arguments, sees, keys=None):

@@ -68,7 +68,7 @@ def test_an_example_of_padding_only():
     layer = resampler()
     nothing = np.zeros((2, 7), bool)
     latents, weights = layer(INPUTS, mask=nothing, return_attention_scores=True)
-    np.testing.assert_allclose(latents[0], latents[1], rtol=1e-6)
+    np.testing.assert_allclose(latents[0], latents[1], rtol=1e-5, atol=1e-6)
     assert np.isfinite(latents).all() and not np.any(weights[0][..., :7])
     np.testing.assert_allclose(np.sum(weights[1], -1), 1, rtol=1e-6)
 
