@@ -147,7 +147,7 @@ def test_facts_to_sentences(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_unseen_facts(tmp_path, monkeypatch):
+def test_unseen_facts(tmp_path):
     data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
     for split in ("train", "dev"):
         lines = unseen_facts.records(data, split)
@@ -156,8 +156,7 @@ def test_unseen_facts(tmp_path, monkeypatch):
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         (data / f"{split}.jsonl").write_text(text, encoding="utf-8")
     values = {**toy_facts.TINY, "epochs": 1, "batch_tokens": 400, "monitor": "val_loss"}
-    monkeypatch.setattr(unseen_facts, "SYSTEMS", {"without": {"longest_run": 0}})
-    table = unseen_facts.compare(data, out, values, ("Town",))
+    table = unseen_facts.compare(data, out, values, ("Town",), {"without": {"longest_run": 0}})
     assert [row[:3] for row in cells(table)] == [
         ["without", "seen", "4"],
         ["without", "unseen", "3"],

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-DRAWS = ("names", "pieces", "left out")
+DRAWS = ("names", "pieces", "left out", "properties")
 """What is drawn, each with a seed of its own."""
 
 
