@@ -132,8 +132,8 @@ class Projections:
             kernel.trainable = True
         self._tracker.unlock()
         for name in self.lora_targets:
-            delattr(self, f"{name}_lora_a")
-            delattr(self, f"{name}_lora_b")
+            self._remove(f"{name}_lora_a")
+            self._remove(f"{name}_lora_b")
         self._tracker.lock()
         self.lora_targets, self.lora_rank, self.lora_alpha = (), None, None
 
@@ -169,7 +169,7 @@ class Projections:
             rows = values.reshape(self._matrix_shape(name, shape))
             scale = np.abs(rows).max(axis=0) / LARGEST
             held = np.rint(rows / np.where(scale == 0, 1, scale)).astype("int8")
-            delattr(self, name)
+            self._remove(name)
             options = {"initializer": "zeros", "trainable": False}
             setattr(self, name, self.add_weight(shape=shape, dtype="int8", name=name, **options))
             factors = self.add_weight(
@@ -180,6 +180,11 @@ class Projections:
             factors.assign(scale.reshape(shape[inputs:]))
         self._tracker.lock()
         self.quantization = mode
+
+    def _remove(self, name):
+        """Deletes a variable; Keras would collect garbage after each, for up to a second."""
+        self._untrack_variable(getattr(self, name))
+        super(keras.layers.Layer, self).__delattr__(name)
 
     def check_no_lora(self):
         """Raises ValueError if updates have to be merged before kernels are held in 8 bits."""

@@ -31,6 +31,22 @@ def every_shape(works):
     return {matrix.shape for work in works for matrix in work.matrices.values()}
 
 
+@pytest.fixture(scope="module")
+def traced():
+    """A service, and the matrices that it multiplies with where it answers with texts."""
+    service = text_service(Greedy())
+    name = "serving_default"
+    return service, eight_bits.used_works(service.model, {name: service.signatures()[name]})
+
+
+@pytest.fixture
+def known(monkeypatch, traced):
+    """That service, whose functions need not be traced again."""
+    service, works = traced
+    monkeypatch.setattr(eight_bits, "used_works", lambda model, signatures: works)
+    return service
+
+
 @pytest.fixture
 def always(monkeypatch):
     """Every shape is faster in 8 bits."""
@@ -84,9 +100,8 @@ def test_gains_are_measured(monkeypatch):
     assert set(asked) == set(eight_bits.ROWS)
 
 
-def test_layers_are_as_before_after_the_context(always):
-    service = text_service()
-    products, decoder = products_in(service), service.model.decoder
+def test_layers_are_as_before_after_the_context(always, known):
+    products, decoder = products_in(known), known.model.decoder
     with products.apply():
         assert decoder.blocks[0].feed_forward.factors and decoder.embedding.factor is not None
         assert isinstance(decoder.blocks[0].attention.loop_kernels().joined, EightBits)
@@ -94,15 +109,14 @@ def test_layers_are_as_before_after_the_context(always):
     assert products.variables() == []
 
 
-def test_a_layer_is_chosen_as_a_whole(monkeypatch):
+def test_a_layer_is_chosen_as_a_whole(monkeypatch, known):
     monkeypatch.setattr(eight_bits, "faster_shapes", lambda works: {(14, 11)})
-    assert products_in(text_service()).kind == "float32"
+    assert products_in(known).kind == "float32"
 
 
-def test_matrices_that_nothing_multiplies_with_have_no_say():
+def test_matrices_that_nothing_multiplies_with_have_no_say(traced):
     """A table that is only looked up, and kernels of joined products beside them."""
-    service = text_service()
-    works = eight_bits.used_works(service.model, service.signatures())
+    service, works = traced
     used = {id(work.layer): set(work.matrices) for work in works}
     decoder = service.model.decoder
     every = {id(work.layer) for work in eight_bits.works_of(service.model)}
