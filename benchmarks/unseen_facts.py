@@ -1,4 +1,4 @@
-"""Facts into sentences on categories that training does not have, by several ways to copy.
+"""Facts into sentences on categories that training does not have: slots, runs of copies, neither.
 
 Run as `python -m benchmarks.unseen_facts --data FOLDER --out FOLDER`. FOLDER has train.jsonl(.gz)
 and dev.jsonl(.gz), sets of facts with a `category` each, such as those of webnlg. Trains
@@ -21,7 +21,6 @@ NAME = "webnlg_graph"
 HELD_OUT = ("Astronaut", "ComicsCharacter", "SportsTeam", "University")
 SYSTEMS = {
     "slots": {},
-    "made-up properties": {"made_up_properties": 0.3},
     "runs of copies": {**PIECES, "longest_run": 4},
     "neither": PIECES,
 }

@@ -1,12 +1,10 @@
-"""Training batches with made-up names and properties, and with nothing but the slots of names."""
-
-from dataclasses import replace
+"""Training batches with made-up names, and with nothing but the slots of names."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import PAD_ID, SOURCE, TARGET, UNKNOWN_ID
+from keras_attn.contracts import PAD_ID, SOURCE, TARGET
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.experiment.parts import Setting
@@ -96,46 +94,10 @@ def test_only_names_that_the_text_says_are_replaced(records, setting):
     named = np.repeat([0, 1], (2, len(pieces)))[None].astype("int32")
     target = np.concatenate([[7, 9], pieces])[None].astype("int32")
     features = {SOURCE: tf.constant(source), TARGET: tf.constant(target), NAMED: tf.constant(named)}
-    renamed = MadeUpNames(tokenizer, 1.0, 0.0, 3)(features, tf.constant(5, tf.int64))
+    renamed = MadeUpNames(tokenizer, 1.0, 3)(features, tf.constant(5, tf.int64))
     first, second = np.split(renamed[SOURCE].numpy()[0, :, 0], 2)
     assert (first != pieces).any() and (second == pieces).all()
     assert renamed[TARGET].numpy()[0].tolist() == [7, 9, *first]
-
-
-def test_properties_are_unknown_and_replaced_where_the_text_says_them(records, setting):
-    def said(facts):
-        return replace(facts, texts=[text.replace("works on", "has field") for text in facts.texts])
-
-    splits = {name: [said(facts) for facts in split] for name, split in records.splits.items()}
-    records = replace(records, splits=splits)
-    _, plain = batches(records, setting, 0.0, slots=5)
-    data, made_up = batches(records, setting, 0.0, slots=5, made_up_properties=0.4)
-    tf.nest.map_structure(np.testing.assert_array_equal, next(iter(data.training(1))), made_up[1])
-    words = data.extra.vocabularies["tokenizer"].encode(["birth place", "field"]).to_list()
-    unknown, replaced = [], 0
-    for (inputs, targets, _), (known, real, _) in zip(made_up, plain):
-        for row, origin, said, text in zip(inputs[SOURCE], known[SOURCE], targets, real):
-            tokens, before = (FactTokens.of(part.numpy()) for part in (row, origin))
-            for column in {*FactTokens._fields} - {"pieces", "fields"}:
-                np.testing.assert_array_equal(getattr(tokens, column), getattr(before, column))
-            is_property, moved = before.roles == PROPERTY, (said != text).numpy()
-            for fact in {*before.facts} - {0}:
-                inside = before.facts == fact
-                chosen = tokens.fields[inside] == UNKNOWN_ID
-                unknown.append(chosen.all())
-                assert chosen.all() or (tokens.fields == before.fields)[inside].all()
-                assert unknown[-1] or (tokens.pieces == before.pieces)[inside].all()
-                inside &= is_property
-                spelled = before.pieces[inside].tolist()
-                if (tokens.pieces != before.pieces)[inside].any():
-                    replaced += 1
-                    assert spelled == words[1]  # No text says "birth place".
-                    assert set(text.numpy()[moved]) <= set(spelled)
-                    assert set(said.numpy()[moved]) <= set(tokens.pieces[inside])
-            np.testing.assert_array_equal(
-                (tokens.pieces != before.pieces) & ~is_property, np.zeros(len(row), bool)
-            )
-    assert 0.25 < np.mean(unknown) < 0.55 and len(unknown) > 100 and replaced > 5
 
 
 def test_of_a_name_nothing_but_its_slot_is_left(records, setting):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-DRAWS = ("names", "pieces", "left out", "properties")
+DRAWS = ("names", "pieces", "left out")
 """What is drawn, each with a seed of its own."""
 
 

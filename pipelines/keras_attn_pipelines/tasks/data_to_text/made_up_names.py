@@ -1,27 +1,26 @@
-"""Made-up names and properties in training batches, which are copied and not remembered."""
+"""Made-up names in training batches, so that names are copied and not remembered."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.contracts import SOURCE, TARGET, UNKNOWN_ID, WORD_MARK
+from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, random_names
 
 NAMED = "named"
-"""Feature of training batches: int32 (B, T), number of the name or property that each piece of the
-target spells, see `FactTokens.nodes`; 0 for other words."""
+"""Feature of training batches: int32 (B, T), number of the name that each piece of the target
+spells, see `FactTokens.nodes`; 0 for other words."""
 PROPERTY = 2
 """Role of pieces that are no names."""
 
 
 def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = None) -> np.ndarray:
-    """Names and properties that a text has piece for piece: int32 (T,), their numbers, else 0.
+    """Names of facts that a text has piece for piece: int32 (T,), their numbers, else 0.
 
-    A name with a slot is found by the slot alone, which is among its first pieces. Names come
-    before properties, longer ones before others.
+    A name with a slot is found by the slot alone, which is among its first pieces.
 
     Args:
         source: int32 (S, 7), see `FactTokens`, without padding.
@@ -36,13 +35,13 @@ def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = Non
     """
     tokens, spelled = FactTokens.of(source), {}
     for node, fact, role in dict.fromkeys(zip(tokens.nodes, tokens.facts, tokens.roles)):
-        inside = (tokens.facts == fact) & (tokens.roles == role)
-        pieces = tokens.pieces[inside].tolist()
-        own = [piece for piece in pieces if slots and piece >= slots]
-        spelled[role == PROPERTY, node] = tuple(own or pieces)
+        if role != PROPERTY:
+            inside = (tokens.facts == fact) & (tokens.roles == role)
+            pieces = tokens.pieces[inside].tolist()
+            own = [piece for piece in pieces if slots and piece >= slots]
+            spelled[node] = tuple(own or pieces)
     pieces, named = target.tolist(), np.zeros(len(target), "int32")
-    order = sorted(spelled.items(), key=lambda item: (item[0][0], -len(item[1])))
-    for (_, node), name in order:
+    for node, name in sorted(spelled.items(), key=lambda item: -len(item[1])):
         for start in range(len(pieces) - len(name) + 1):
             end = start + len(name)
             if tuple(pieces[start:end]) == name and not named[start:end].any():
@@ -52,43 +51,33 @@ def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = Non
 
 @dataclass(frozen=True)
 class MadeUpNames:
-    """Replaces names and properties by made-up ones, in the facts and where the text says them.
+    """Replaces names by made-up ones, in the facts and where the text says them.
 
     Each batch has a permutation of the pieces with letters, those that begin a word among
-    themselves, which spells what is made up. Names and properties that a text does not say piece
-    for piece stay, as do digits and punctuation marks. A property that is chosen is unknown to the
-    link matrix, whether it is spelled otherwise or not.
+    themselves, which spells the made-up names. Names that a text does not say piece for piece stay,
+    as do digits and punctuation marks.
 
     Attributes:
         tokenizer: `SlotTokenizer`; its slots stay as they are.
-        names: probability that a name is replaced.
-        properties: probability that a property is replaced.
+        share: probability that a name is replaced.
         seed: int, see `batch_seed`.
     """
 
     tokenizer: SlotTokenizer
-    names: float
-    properties: float
+    share: float
     seed: int
 
     def __call__(self, features, step):
-        """Features with other names and properties: SOURCE int32 (B, S, 7), TARGET int32 (B, T).
+        """Features with other names: SOURCE int32 (B, S, 7) and TARGET int32 (B, T).
 
         Args:
             features: dict with SOURCE, TARGET and NAMED.
             step: int64 scalar.
         """
         source, target, named = (features[key] for key in (SOURCE, TARGET, NAMED))
-        tokens = FactTokens.of(source)
-        nodes, numbers = tokens.nodes, tf.range(tf.reduce_max(tokens.nodes) + 1)
-        is_property = (tokens.roles == PROPERTY)[:, :, None] & (nodes[:, :, None] == numbers)
-        is_property = tf.reduce_any(is_property, axis=1)
-        chosen = tf.where(
-            is_property,
-            random_names(nodes, self.properties, batch_seed(self.seed, step, "properties")),
-            random_names(nodes, self.names, batch_seed(self.seed, step, "names")),
-        )
-        said = tf.reduce_any(named[:, :, None] == numbers[1:], axis=1)
+        nodes = FactTokens.of(source).nodes
+        chosen = random_names(nodes, self.share, batch_seed(self.seed, step, "names"))
+        said = tf.reduce_any(named[:, :, None] == tf.range(1, tf.shape(chosen)[1]), axis=1)
         replaced = chosen & tf.pad(said, [[0, 0], [1, 0]])
         table = self._permutation(batch_seed(self.seed, step, "pieces"))
 
@@ -96,15 +85,9 @@ class MadeUpNames:
             chosen = tf.gather(replaced, numbers, batch_dims=1)
             return tf.where(chosen, tf.gather(table, pieces), pieces)
 
-        fields = tf.where(self._unknown(tokens, chosen), UNKNOWN_ID, tokens.fields)
-        tokens = tokens._replace(pieces=renamed(tokens.pieces, nodes), fields=fields)
-        return {**features, SOURCE: tf.stack(tokens, axis=-1), TARGET: renamed(target, named)}
-
-    def _unknown(self, tokens, chosen):
-        """bool (B, S): pieces of facts whose property is among the chosen."""
-        is_chosen = tf.gather(chosen, tokens.nodes, batch_dims=1) & (tokens.roles == PROPERTY)
-        of_fact = tokens.facts[:, :, None] == tokens.facts[:, None, :]
-        return tf.reduce_any(of_fact & is_chosen[:, None, :], axis=2)
+        pieces = renamed(source[..., 0], nodes)
+        source = tf.concat([pieces[..., None], source[..., 1:]], axis=-1)
+        return {**features, SOURCE: source, TARGET: renamed(target, named)}
 
     def _permutation(self, seed):
         """int32 (V,): the piece that each piece becomes in this batch."""

@@ -57,13 +57,6 @@ class DataToText:
         least=0,
         below=1,
     )
-    made_up_properties: float = option(
-        "probability that a property is unknown in training batches, and replaced by a made-up one "
-        "where the text has its words, in the facts and in the text",
-        default=0.0,
-        least=0,
-        below=1,
-    )
     name_dropout: float = option(
         "probability that a name with a slot is reduced to its slot in training batches",
         default=0.0,

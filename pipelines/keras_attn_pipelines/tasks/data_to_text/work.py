@@ -240,18 +240,16 @@ def _format(task, vocabularies, setting) -> SequenceFormat:
     tokenizer, seed = vocabularies[TOKENIZER], setting.fit.seed
     lengths = {SOURCE: task.source_lengths, TARGET: task.lengths}
     changes: list[Callable] = []
-    makes_up = task.made_up_names or task.made_up_properties
-    if makes_up:
+    if task.made_up_names:
         lengths[NAMED] = task.lengths
-        shares = task.made_up_names, task.made_up_properties
-        changes.append(MadeUpNames(tokenizer, *shares, seed))
+        changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
     if task.slots and task.name_dropout:
         changes.append(NameDropout(tokenizer, task.name_dropout, seed))
 
     def tables(pairs):
         sources, targets = _encoded(task, pairs, vocabularies)
         encoded = {SOURCE: sources, TARGET: targets}
-        if makes_up:
+        if task.made_up_names:
             named = [
                 named_pieces(source, target, tokenizer.plain.vocabulary_size)
                 for source, target in zip(_rows(sources), _rows(targets))
