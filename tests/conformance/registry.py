@@ -605,7 +605,9 @@ CASES = {
         lambda **k: GridRotaryPositions(3, 5, 2, 10.0, **k), ((2, 3, 17, 4),)
     ),
     "encoder_vector": Case(
-        lambda **k: EncoderVector(SmallConvEncoder((3, 5), (2, 3), **k), 2.0, **k),
+        lambda **k: EncoderVector(
+            SmallConvEncoder((3, 5), (2, 3), coordinates=False, **k), 2.0, **k
+        ),
         ((2, 11, 13, 3),),
     ),
     "image_classifier": Case(
