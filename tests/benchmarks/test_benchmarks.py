@@ -117,6 +117,7 @@ def test_sentence_polarity(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_babi_tasks(tmp_path):
     data, out = toy_stories.write_tasks(tmp_path / "tasks"), tmp_path / "out"
     values = {**toy_stories.TINY, "epochs": 1}
@@ -437,6 +438,7 @@ def test_vision_speed(tmp_path):
     assert len(rows[0]) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["blip", "gpt2"])
 def test_hub_captioner_speed(kind, tmp_path):
     pytest.importorskip("transformers")

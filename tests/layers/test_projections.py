@@ -1,5 +1,6 @@
 """Low-rank updates and 8-bit kernels of attention and feed-forward layers."""
 
+import gc
 import warnings
 
 import keras
@@ -141,6 +142,16 @@ def test_a_model_trains_saves_and_exports_its_updates_only(tmp_path):
     again.merge_lora()
     np.testing.assert_allclose(again(inputs)[LOGITS], expected, atol=1e-5)
     assert len(again.weights) == len(frozen) and len(again.trainable_weights) == len(frozen)
+
+
+def test_garbage_is_not_collected_for_each_weight(monkeypatch):
+    """It takes up to a second, beside a large model."""
+    layer, collected = built("grouped"), []
+    layer.enable_lora(2)
+    monkeypatch.setattr(gc, "collect", lambda: collected.append(len(layer.weights)))
+    layer.merge_lora()
+    layer.quantize("int8")
+    assert not collected
 
 
 @pytest.mark.parametrize("change", ["lora", "int8"])
