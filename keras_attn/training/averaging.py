@@ -155,7 +155,7 @@ class AverageModel(keras.callbacks.Callback):
 
 
 def average_weights(weights):
-    """The mean of several models' weights, summed in float32.
+    """The mean of several models' weights, summed in float64.
 
     Args:
         weights: iterable of lists of arrays, of one model each.
@@ -176,13 +176,13 @@ def average_weights(weights):
         if total is not None and shapes != [np.shape(array) for array in total]:
             raise ValueError(f"Expected models of one shape. Received: model {count} with {shapes}")
         if total is None:
-            total = [np.array(array, "float32") if _is_float(array) else array for array in arrays]
+            total = [np.array(array, "float64") if _is_float(array) else array for array in arrays]
         else:
             total = [array + new if _is_float(array) else new for array, new in zip(total, arrays)]
         count += 1
     if total is None:
         raise ValueError("Expected one model or more. Received: none")
-    return [array / np.float32(count) if _is_float(array) else array for array in total]
+    return [(array / count).astype("float32") if _is_float(array) else array for array in total]
 
 
 def average_models(paths, path):

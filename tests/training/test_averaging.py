@@ -175,9 +175,11 @@ def test_average_models(tmp_path):
     check_mean(made.get_weights(), [each_model.get_weights() for each_model in models], (1, 2, 3))
 
 
-def test_sums_are_float32():
-    means = average_weights([[np.float16([60000])]] * 3)
-    assert means[0].dtype == np.float32 and means[0] == 60000
+@pytest.mark.parametrize("value", [np.float16([60000]), np.float32([3e38])])
+def test_sums_do_not_overflow(value):
+    """A memory network's lowest loss is 3e38 until there is one."""
+    means = average_weights([[value]] * 3)
+    assert means[0].dtype == np.float32 and means[0] == value
 
 
 def test_bad_arguments(tmp_path):
