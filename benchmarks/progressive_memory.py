@@ -55,12 +55,12 @@ def trained(values, data, out: Path, source: Path | None = None) -> Run:
     return trainings.ended_run(experiment, data, out, NAME, source=start)
 
 
-def on_new_slots(run: Run, texts) -> float | None:
+def on_new_slots(service, texts) -> float | None:
     """Share of the attention, over all words of texts, on the slots of the last domain."""
-    slots = run.model().slots
+    slots = service.model.slots
     if len(slots) == 1:
         return None
-    function, _ = run.service().signatures()["explain"]
+    function, _ = service.signatures()["explain"]
     read = words = 0.0
     for start in range(0, len(texts), BATCH):
         answers = function(tf.constant(texts[start : start + BATCH]))
@@ -73,8 +73,9 @@ def on_new_slots(run: Run, texts) -> float | None:
 def measured(run: Run, folders, texts) -> dict:
     """Parameters of a run, and its scores and share of new slots on each domain."""
     scores = [evaluate(run, folder, "test").scores for folder in folders]
-    shares = [on_new_slots(run, lines) for lines in texts]
-    return {"parameters": run.model().count_params(), "scores": scores, "shares": shares}
+    service = run.service()
+    shares = [on_new_slots(service, lines) for lines in texts]
+    return {"parameters": service.model.count_params(), "scores": scores, "shares": shares}
 
 
 def row(name: str, run: Run, folders, texts) -> list[str]:
