@@ -1,9 +1,10 @@
 """Pytest plugin: processor seconds of tests, files and shared fixtures.
 
 All threads and ended child processes count, so the figures mean something on a busy machine. The
-dearest tests and those above LISTED seconds are always shown; `--most-seconds` fails a run with a
-test above that, and `--processor-seconds` adds a table of files and shared fixtures. Seconds of a
-fixture that is shared by several tests count as the fixture's, not as those of the first test.
+dearest tests and those above LISTED seconds are always shown; `--most-percent` fails a run of which
+one test takes more than that, on fast and slow machines alike, and `--processor-seconds` adds a
+table of files and shared fixtures. Seconds of a fixture that is shared by several tests count as the
+fixture's, not as those of the first test.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ def pytest_addoption(parser):
         "--processor-seconds", action="store_true", help="show files and shared fixtures, too"
     )
     group.addoption(
-        "--most-seconds", type=float, metavar="S", help="fail if a test takes more than S"
+        "--most-percent", type=float, metavar="P", help="fail if a test takes more than P of the run"
     )
 
 
@@ -103,8 +104,7 @@ class ProcessorSeconds:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):
-        total = self.tests.total() + self.shared.total()
-        terminalreporter.section(f"{total:.0f} processor seconds, without collection")
+        terminalreporter.section(f"{self._total():.0f} processor seconds, without collection")
         for place, (name, seconds) in enumerate(self.tests.most_common()):
             if place < DEAREST or seconds > LISTED:
                 terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
@@ -117,11 +117,15 @@ class ProcessorSeconds:
                     if seconds >= LEAST:
                         terminalreporter.write_line(f"{seconds:7.1f} s  {title} {name}")
         for name in self._above():
-            terminalreporter.write_line(f"FAILED {name}: too many processor seconds")
+            terminalreporter.write_line(f"FAILED {name}: too great a part of the run")
+
+    def _total(self):
+        return self.tests.total() + self.shared.total()
 
     def _above(self):
-        most = self.config.getoption("--most-seconds")
-        return [name for name, seconds in self.tests.items() if most and seconds > most]
+        percent = self.config.getoption("--most-percent")
+        most = self._total() * percent / 100 if percent else float("inf")
+        return [name for name, seconds in self.tests.items() if seconds > most]
 
 
 def _now():
