@@ -28,6 +28,7 @@ html_title = "keras-attn"
 html_math_renderer = "mathml"
 
 nb_execution_mode = "cache"
+nb_execution_excludepatterns = ["notebooks/*"]  # They hold what they printed and drew.
 nb_execution_timeout = 900
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True

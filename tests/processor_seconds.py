@@ -3,8 +3,8 @@
 All threads and ended child processes count, so the figures mean something on a busy machine. The
 dearest tests and those above LISTED seconds are always shown; `--most-percent` fails a run of which
 one test takes more than that, on fast and slow machines alike, and `--processor-seconds` adds a
-table of files and shared fixtures. Seconds of a fixture that is shared by several tests count as the
-fixture's, not as those of the first test.
+table of files and shared fixtures. Seconds of a fixture that is shared by several tests count as
+the fixture's, not as those of the first test.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def pytest_addoption(parser):
         "--processor-seconds", action="store_true", help="show files and shared fixtures, too"
     )
     group.addoption(
-        "--most-percent", type=float, metavar="P", help="fail if a test takes more than P of the run"
+        "--most-percent", type=float, metavar="P", help="fail if a test takes P %% of a run or more"
     )
 
 

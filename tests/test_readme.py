@@ -23,6 +23,12 @@ def blocks(page):
     return FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
+def cells(path):
+    """The code of a notebook."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
 def run(page, part):
     """The names that the first block with a text defines."""
     names = {}
@@ -128,12 +134,35 @@ def test_a_spatial_transformer(tmp_path, monkeypatch):
 
 
 IMPORTS = (ast.Import, ast.ImportFrom)
-SMALLER = {"20000": "200", "train=4000": "train=40", "epochs=10": "epochs=1"}
+SMALLER = {
+    "20000": "200",
+    "train=4000": "train=40",
+    "dev=60, test=60": "dev=5, test=3",
+    "epochs=10": "epochs=1",
+    '"epochs": 4': '"epochs": 1',
+}
 
 
 def lines_of(statement):
     """How many lines a statement has; 0 for an import."""
     return len(ast.unparse(statement).splitlines()) * (not isinstance(statement, IMPORTS))
+
+
+def smaller(code):
+    """The code, with less data and fewer epochs."""
+    for large, small in SMALLER.items():
+        code = code.replace(large, small)
+    return code
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize("name", ["train_and_ask", "layer_in_your_model"])
+def test_the_cells_of_a_notebook_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for cell in cells(ROOT / "docs/notebooks" / f"{name}.ipynb"):
+        exec(smaller(cell), names)
+    names["plt"].close("all")
 
 
 @pytest.mark.systems
@@ -144,19 +173,16 @@ def test_fit_without_a_recipe(half, page, tmp_path, monkeypatch):
     text = (ROOT / "docs/tutorials/fit_without_a_recipe.md").read_text(encoding="utf-8")
     code = "\n".join(FENCE.findall(text.split("## A captioner")[half]))
     assert sum(map(lines_of, ast.parse(code).body)) < 30
-    for large, small in SMALLER.items():
-        code = code.replace(large, small)
-    exec(code, {})
+    exec(smaller(code), {})
     assert (tmp_path / page).is_file() and list(tmp_path.glob("saved_models/*/1/saved_model.pb"))
 
 
 def test_the_notebook_without_a_recipe_has_the_code_of_its_page():
-    notebook = json.loads((ROOT / "docs/notebooks/fit_without_a_recipe.ipynb").read_text("utf-8"))
-    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    for cell in cells:
+    code = cells(ROOT / "docs/notebooks/fit_without_a_recipe.ipynb")
+    for cell in code:
         compile(cell, "notebook", "exec")
     page = [block.rstrip() for block in blocks("docs/tutorials/fit_without_a_recipe.md")]
-    assert [cell for cell in cells if cell in page] == page
+    assert [cell for cell in code if cell in page] == page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
