@@ -15,6 +15,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_pictures(tmp_path, capsys):
     data = {"texts": BY_NAME["text_classifier"].data(tmp_path)}
     sizes = {"text_classifier": BY_NAME["text_classifier"].values}

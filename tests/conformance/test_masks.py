@@ -17,7 +17,8 @@ QUICK = {"additive_self", "multi_head_self", "gated_convolution"}
 @policies
 @pytest.mark.parametrize("name", rows(SEQUENCES, QUICK))
 def test_padding_is_never_attended_to(name, policy, tmp_path):
-    masks.check_sequences(tmp_path, policy, names=(name,))
+    makes = masks.MAKES if name in QUICK else masks.MAKES[:1]
+    masks.check_sequences(tmp_path, policy, makes, (name,))
 
 
 def test_padded_memories_and_queries():

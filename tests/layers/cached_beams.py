@@ -56,8 +56,8 @@ def check_beams(layer, counts=(2, 1, 1, 3)):
 
 
 def main():
-    for make in LAYERS.values():
-        check_beams(make())
+    for name in ("rms", "sinks", "biased_differential"):
+        check_beams(LAYERS[name]())
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def test_any_picture_encoder(model):
     assert not np.any(other.encode_images(pictures(2)))
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_training_finds_the_pairs_and_bounds_the_scale(model, tmp_path):
     model = keras.models.clone_model(model)
     model.compile(keras.optimizers.Adam(0.01), ContrastiveLoss(), jit_compile=False)

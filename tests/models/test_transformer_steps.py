@@ -159,8 +159,14 @@ def test_learned_positions_end():
         model.start(batch()[SOURCE], 8)
 
 
-@pytest.mark.systems
-@pytest.mark.parametrize("choices", [{}, MODERN["rotary"], MODERN["relative"]])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param(MODERN["rotary"], marks=pytest.mark.systems),
+        pytest.param(MODERN["relative"], marks=pytest.mark.slow),
+    ],
+)
 def test_steps_in_a_graph_and_under_xla_equal_plain(choices):
     model, inputs = transformer(num_layers=1, **choices), batch()
     arrays = [tf.constant(inputs[SOURCE]), tf.constant(inputs[TOKENS])]

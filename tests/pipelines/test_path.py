@@ -284,6 +284,7 @@ def test_recipe_files_that_are_none(text, message, tmp_path):
         load_recipe(str(path))
 
 
+@pytest.mark.slow
 def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tmp_path):
     path, out = tmp_path / "mine.py", tmp_path / "run"
     path.write_text(

@@ -173,6 +173,7 @@ def test_an_encoder_from_scratch_learns_as_fast_as_the_head():
     assert "encoder" not in made.slow_layers and made.model.encoder.trainable_weights
 
 
+@pytest.mark.slow
 def test_an_encoder_behind_transformers_is_trained_and_served(data, tmp_path, capsys):
     run, saved = tmp_path / "run", tmp_path / "model"
     chosen = [

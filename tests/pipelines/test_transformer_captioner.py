@@ -90,7 +90,7 @@ def test_predict_explain(model, data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("shapes", "kind", "words"),
     [
-        (every_shape, "int8", ""),
+        pytest.param(every_shape, "int8", "", marks=pytest.mark.slow),
         pytest.param(
             lambda works: set(),
             "float32",
@@ -112,6 +112,7 @@ def test_products_in_8_bits(run, tmp_path, capsys, monkeypatch, shapes, kind, wo
     assert read_metadata(model / "1")["products"] == kind
 
 
+@pytest.mark.slow
 def test_searches_by_xla(run, model, data, tmp_path, capsys):
     assert main(["export", str(run.folder), str(tmp_path / "vit"), "--jit", "--no-evaluate"]) == 0
     card = (tmp_path / "vit" / "1" / "README.md").read_text()
@@ -168,6 +169,7 @@ def test_pictures_of_every_kind_and_damaged_ones(model):
             assert alone["score"][0] == pytest.approx(answer["score"][0], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_self_critical(run, data, tmp_path, capsys):
     """With a resting encoder that reads changed pictures: only features of dev are cached."""
     out, cache = tmp_path / "rewarded", tmp_path / "cache"

@@ -187,6 +187,7 @@ def test_explain(model, tmp_path, name, given, capsys):
         np.testing.assert_allclose(brackets["sums"], 1, atol=0.1)
 
 
+@pytest.mark.slow
 def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsys):
     source = WarmStart.read(model)
     assert source.experiment == run.experiment()

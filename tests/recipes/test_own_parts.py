@@ -115,7 +115,13 @@ def test_ones_own_task_goes_through_every_command(topics, lines, tmp_path, capsy
 @pytest.mark.parametrize(
     ("block", "data", "values"),
     [
-        pytest.param(0, scenes, {**RECURRENT, "epochs": 1}, id="another encoder"),
+        pytest.param(
+            0,
+            scenes,
+            {**RECURRENT, "epochs": 1},
+            id="another encoder",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             1,
             language,

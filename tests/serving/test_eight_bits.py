@@ -164,7 +164,7 @@ def pair(always, tmp_path):
     return services
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_an_export_answers_in_8_bits(pair):
     """The operation knows weights by their address, so several models are loaded in turns."""
     given = {"source": list(SOURCES), "target": ["eins", "zwei", "drei"]}

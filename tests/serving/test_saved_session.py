@@ -92,7 +92,7 @@ def test_a_damaged_model_is_refused(tiny_text_export, tmp_path, lost, what):
         SavedSession(version)
 
 
-@pytest.mark.parametrize("order", ["first", "last"])
+@pytest.mark.parametrize("order", [pytest.param("first", marks=pytest.mark.slow), "last"])
 def test_tensorflow_may_come_first_or_last(tiny_text_export, order):
     run_module("tests.serving.one_process", tiny_text_export, order)
 
@@ -247,6 +247,7 @@ def test_exported_functions_ask_not_to_be_rewritten(tmp_path):
         assert options.rewrite_options.disable_meta_optimizer, node.name
 
 
+@pytest.mark.slow
 def test_the_benchmark_has_a_row_for_each_road(tiny_text_export, monkeypatch):
     monkeypatch.setattr(start_up, "in_its_own_process", lambda work, *given: work(*given))
     table = start_up.compare([tiny_text_export], 1)

@@ -11,6 +11,7 @@ from keras_attn.serving.declared import read_metadata
 from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_weights import LARGEST, SHARE, StoredWeights, quantized, restored
+from tests.quick import rows
 from tests.serving.rounding import as_stored
 from tests.serving.test_precision import functions, matmul_types
 from tests.serving.tiny_service import PICTURES, caption_service
@@ -20,7 +21,7 @@ SHARES = {"float16": 0.65, "int8": 0.55}
 """Of the bytes of float32, at most; tiny matrices have many scales and vectors beside them."""
 
 
-@pytest.fixture(scope="module", params=SHARES)
+@pytest.fixture(scope="module", params=rows(SHARES, {"int8"}, "slow"))
 def storage(request):
     return request.param
 

@@ -187,7 +187,7 @@ def test_what_an_export_holds(service, tiny_text_export):
     assert len(records) == 10 and all(b"source" in record for record in records)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_bfloat16(saved, tmp_path):
     low = text_service(Beam(2))
     set_precision(low.model, "bfloat16")

@@ -88,7 +88,7 @@ def test_a_loss_is_best_where_it_is_least(tmp_path):
         callback.on_epoch_end(3, {"loss": 1.0})
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [pytest.param(0, marks=pytest.mark.slow), 4])
 def test_killed_training_has_the_same_average(every, tmp_path):
     step = int(np.random.default_rng().integers(6, 20))

@@ -12,6 +12,7 @@ from tests.training import multi_worker
 pytestmark = pytest.mark.systems
 
 
+@pytest.mark.slow
 def test_two_workers_equal_one_device(tmp_path):
     outs = [tmp_path / f"{index}.npz" for index in range(2)]
     given = [("multiworker", out) for out in outs]
