@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 CAPTIONER = flickr8k_captioner
-BUNDLED = $(CAPTIONER) polarity
+BUNDLED = $(CAPTIONER) polarity craft_parser
 PIPELINES = pipelines/keras_attn_pipelines
 EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
@@ -92,7 +92,8 @@ release: $(READY)
 	$(EMPTY)/bin/python -m pip install --quiet "$$(ls dist/*.whl)[text,pictures,demo]"
 	cd $(EMPTY) && for name in $(BUNDLED); do \
 		bin/python -m zipfile -e ../../dist/$$name.zip . || exit 1; done
-	cd $(EMPTY) && bin/keras-attn predict polarity "a warm , funny film" && bin/python -c "\
+	cd $(EMPTY) && bin/keras-attn predict polarity "a warm , funny film" && \
+		bin/keras-attn predict craft_parser "The cells grew ." && bin/python -c "\
 	import keras_attn, skimage; assert '$(EMPTY)' in keras_attn.__file__; \
 	answer = keras_attn.load('$(CAPTIONER)').predict([skimage.data.camera()])[0]; \
 	assert answer.text, answer; print(answer.text)"

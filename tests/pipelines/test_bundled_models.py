@@ -12,6 +12,8 @@ import keras_attn
 from keras_attn.contracts import IMAGE, SCORE, TOKENS
 from keras_attn.saved.bundled import model_folder
 from keras_attn.serving.stored_shapes import same_numbers
+from keras_attn.text.bracket_text import parse_tree
+from keras_attn.text.trees import leaves
 from keras_attn_pipelines.recipes.own_pictures_transformer import RECIPE
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
@@ -52,7 +54,17 @@ def test_sentences_are_classified_by_name():
     np.testing.assert_allclose(outputs["scores"][:, 0], scores, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["flickr8k_captioner", "polarity"])
+def test_sentences_are_parsed_by_name():
+    sentences = ["The cells grew in the mouse brain .", "We found that they divide ."]
+    answers = keras_attn.load(model_folder("craft_parser")).predict(sentences)
+    trees = [parse_tree(answer.text) for answer in answers]
+    assert [[leaf.word for leaf in leaves(tree)] for tree in trees] == list(
+        map(str.split, sentences)
+    )
+    assert all("(NP (" in answer.text and "(VP (" in answer.text for answer in answers)
+
+
+@pytest.mark.parametrize("name", ["flickr8k_captioner", "polarity", "craft_parser"])
 def test_files_are_those_that_the_card_lists(name):
     for folder in sorted((BUNDLED / name).glob("[0-9]*")):
         listed = re.findall(

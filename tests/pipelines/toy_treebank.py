@@ -9,7 +9,7 @@ from keras_attn_pipelines.data.readers.tree_reader import TreePair
 
 NOUNS, VERBS, ADJECTIVES = ("cell", "gene", "mouse"), ("grows", "divides"), ("small", "old")
 TINY = {
-    "hidden_dim": 14,
+    "hidden_dim": 12,
     "intermediate_dim": 11,
     "num_heads": 2,
     "num_layers": 1,
