@@ -45,8 +45,8 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text $(PIPELINES)
 
-# Builds the documentation into docs/_build/html; the code of its pages is executed, that of the
-# notebooks is not: they hold what it printed and drew.
+# Builds the documentation into docs/_build/html; the code of its pages is executed, that of
+# notebooks is not where they hold what it printed and drew.
 docs: $(VENV)/.docs-ready
 	TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 

@@ -27,7 +27,7 @@ def pytest_addoption(parser):
         "--processor-seconds", action="store_true", help="show files and shared fixtures, too"
     )
     group.addoption(
-        "--most-percent", type=float, metavar="P", help="fail if a test takes P %% of a run or more"
+        "--most-percent", type=float, metavar="P", help="fail if a test takes over P %% of the run"
     )
 
 

@@ -91,6 +91,7 @@ def check_same(model, tokens, tolerance):
 
 
 MAKES = functional, sequential, subclassed
+"""Ways to write a model; the first shares a layer and has an LSTM behind it."""
 
 
 def check_sequences(folder, policy, makes, names):

@@ -87,15 +87,15 @@ def test_predict_explain(model, data, tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shapes", "kind", "words"),
     [
-        pytest.param(every_shape, "int8", "", marks=pytest.mark.slow),
-        pytest.param(
+        (every_shape, "int8", ""),
+        (
             lambda works: set(),
             "float32",
             "products: float32; no layer is faster in int8 on this machine\n",
-            marks=pytest.mark.slow,
         ),
     ],
     ids=["faster", "slower"],
