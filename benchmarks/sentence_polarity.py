@@ -7,9 +7,9 @@ product reviews with ratings, of which those above and below 0 are told apart. T
 are used but for what is in `PLANS`; `--only` trains some of these. The sentences are shuffled by a
 fixed seed and dealt into ten folds; each of the first N is the test set once, a tenth of the rest
 is dev, by which the epoch is chosen. The linear classifier is scikit-learn's logistic regression on
-words and bigrams; it has no use for dev and trains on it too. What has been trained before in the
-folder is taken as it is. Writes the table to FOLDER/table.md and prints it: parameters, test
-accuracy in percent with its standard error over folds, and minutes.
+words and bigrams (`pip install 'keras-attn[peers]'`); it has no use for dev and trains on it too.
+What has been trained before in the folder is taken as it is. Writes the table to FOLDER/table.md
+and prints it: parameters, test accuracy in percent with its standard error over folds, and minutes.
 """
 
 import statistics

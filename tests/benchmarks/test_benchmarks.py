@@ -88,7 +88,9 @@ def test_turns_and_table():
     assert table(("x", "y"), [(1, "z")]) == "| x | y |\n| --- | --- |\n| 1 | z |"
 
 
+@pytest.mark.slow
 def test_sentence_polarity(tmp_path):
+    pytest.importorskip("sklearn", reason="no scikit-learn here, which the extra peers brings")
     for label, name in sentence_polarity.FILES.items():
         kind = {"positive": "good", "negative": "bad"}[label]
         texts = [text for text, known in labeled_texts.examples(60) if known == kind]
