@@ -46,7 +46,7 @@ lint: $(READY)
 	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text $(PIPELINES)
 
 # Builds the documentation into docs/_build/html; the code of its pages is executed, that of
-# notebooks is not where they hold what it printed and drew.
+# notebooks is not.
 docs: $(VENV)/.docs-ready
 	TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 

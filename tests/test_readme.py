@@ -4,6 +4,8 @@ import ast
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +94,7 @@ def test_models_that_generate():
     assert tuple(result.weights.shape) == (2, 1, 9, 4)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_a_vision_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = run("docs/mechanisms/vision_transformer.md", "PictureHeads")
@@ -165,8 +167,20 @@ def test_the_cells_of_a_notebook_run(name, tmp_path, monkeypatch):
     names["plt"].close("all")
 
 
+@pytest.mark.slow
+def test_the_cells_of_the_tpu_notebook_run(tmp_path):
+    """On a processor, in a process of their own: it chooses the backend."""
+    code = "\n".join(cells(ROOT / "docs/notebooks/train_on_tpu.ipynb"))
+    command = [sys.executable, "-c", code.replace("train=320", "train=32")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "test_0" in done.stdout, done.stderr[-3000:]
+
+
 @pytest.mark.systems
-@pytest.mark.parametrize(("half", "page"), [(0, "numbers.html"), (1, "scene.html")])
+@pytest.mark.parametrize(
+    ("half", "page"),
+    [pytest.param(0, "numbers.html", marks=pytest.mark.slow), (1, "scene.html")],
+)
 def test_fit_without_a_recipe(half, page, tmp_path, monkeypatch):
     """With less data and fewer epochs; each script has fewer than 30 lines beside its imports."""
     monkeypatch.chdir(tmp_path)
