@@ -46,7 +46,7 @@ def test_python_is_quiet():
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("arguments", [[], ["level"]])
+@pytest.mark.parametrize("arguments", [[], pytest.param(["level"], marks=pytest.mark.slow)])
 def test_native_libraries_write_if_asked_to(arguments):
     _, lines = run(*arguments, **({} if arguments else {"KERAS_ATTN_NATIVE_LOG": "1"}))
     assert any("normalizer.cc" in line for line in lines)

@@ -32,7 +32,32 @@ QUICK = {
     "text_classifier",
 }
 """A case of each base class, and of each kind of layer that has failed alone."""
-some_cases_quick = pytest.mark.parametrize("name", rows(sorted(CASES), QUICK))
+INSIDE = {
+    "bottleneck_decoder",
+    "caption_decoder",
+    "conv_decoder",
+    "conv_encoder",
+    "gru_decoder",
+    "hard_decoder",
+    "image_classifier",
+    "mean_decoder",
+    "planning_decoder",
+    "progressive_language_model",
+    "recurrent_encoder",
+    "relative_decoder",
+    "rotary_encoder",
+    "sinusoidal_encoder",
+    "spatial_transformer_classifier",
+    "text_encoder",
+    "transformer_caption_decoder",
+    "transformer_decoder",
+    "transformer_encoder",
+    "vision_transformer",
+}
+"""Encoders and decoders of many layers: tests of models and recipes run them inside of these."""
+some_cases_quick = pytest.mark.parametrize(
+    "name", rows(sorted(CASES.keys() - INSIDE), QUICK) + rows(sorted(INSIDE), (), "slow")
+)
 others_slow = pytest.mark.parametrize("name", rows(sorted(CASES), QUICK, "slow"))
 
 
@@ -114,11 +139,14 @@ def test_jit(name):
 @some_cases_quick
 def test_mixed_bfloat16(name):
     case, inputs = CASES[name], CASES[name].arrays()
-    model = case.model()
+    layer, options = case.make(), case.options()
+    wanted = flat(layer(*inputs, **options))
     keras.config.set_dtype_policy("mixed_bfloat16")
-    low = case.model()
-    low.set_weights(model.get_weights())
-    for output, expected in zip(keras.tree.flatten(low(inputs)), flat(model(inputs))):
+    low = case.make()
+    low(*inputs, **options)
+    low.set_weights(layer.get_weights())
+    outputs = keras.tree.flatten(low(*inputs, **options))
+    for output, expected in zip(outputs, wanted, strict=True):
         assert output.dtype in (tf.bfloat16, tf.float32)
         values = keras.ops.convert_to_numpy(keras.ops.cast(output, "float32"))
         assert np.max(np.abs(values - expected)) < 0.06 * max(1.0, np.max(np.abs(expected)))
@@ -126,15 +154,16 @@ def test_mixed_bfloat16(name):
 
 @some_cases_quick
 def test_gradients_reach_every_weight(name):
-    model, inputs = CASES[name].model(), CASES[name].arrays()
+    case, inputs = CASES[name], CASES[name].arrays()
+    layer = case.make()
+    layer(*inputs, **case.options())
     with tf.GradientTape() as tape:
-        loss = sum(
-            tf.reduce_sum(tf.sin(7.0 * output)) for output in keras.tree.flatten(model(inputs))
-        )
+        outputs = keras.tree.flatten(layer(*inputs, **case.options()))
+        loss = sum(tf.reduce_sum(tf.sin(7.0 * output)) for output in outputs)
     for weight, gradient in zip(
-        model.trainable_weights, tape.gradient(loss, model.trainable_weights)
+        layer.trainable_weights, tape.gradient(loss, layer.trainable_weights)
     ):
-        if any(part in weight.path for part in CASES[name].sampled):
+        if any(part in weight.path for part in case.sampled):
             assert gradient is None, weight.path
             continue
         gradient = tf.convert_to_tensor(gradient).numpy()
@@ -250,7 +279,7 @@ def test_summary_clone_and_weights(name, capsys):
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz here")
-@some_cases_quick
+@others_slow
 def test_plot_model(name, tmp_path):
     pytest.importorskip("pydot")
     keras.utils.plot_model(CASES[name].model(), tmp_path / "model.png", show_shapes=True)

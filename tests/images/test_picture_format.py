@@ -258,7 +258,7 @@ def test_empty_batch():
 
 
 @pytest.mark.systems
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.data())
 def test_mutations_never_crash(data):
     batch = []

@@ -10,7 +10,7 @@ CELL = re.compile(r"```\{code-cell\} ipython3\n(.*?)```", re.DOTALL)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "mechanisms" / "attention_cells.md"
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_the_page_runs():
     names = {}
     for block in CELL.findall(PAGE.read_text(encoding="utf-8")):

@@ -19,7 +19,7 @@ def run_page(name):
     return names
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_memory_networks():
     names = run_page("memory_networks.md")
     assert names["history"].history["accuracy"][-1] > 0.9

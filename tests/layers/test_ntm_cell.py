@@ -86,7 +86,7 @@ def test_both_loops_agree_under_a_mask(kind):
         np.testing.assert_allclose(np.sum(weights, -1), 1, atol=1e-5)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_a_model_of_keras_trains_and_is_saved(tmp_path):
     inputs = keras.Input((T, E))
     cell = NTMCell(keras.layers.LSTMCell(H), U, **SIZES)

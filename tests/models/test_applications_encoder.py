@@ -49,7 +49,7 @@ def test_names_the_remedy_where_weights_cannot_be_had(monkeypatch):
         ApplicationsEncoder("MobileNet")
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_efficientnet_on_imagenet_weights_equals_keras_and_survives_saving(tmp_path, monkeypatch):
     published = keras.applications.EfficientNetB0(include_top=False, weights=None)
     mean, deviation, *_ = published.layers[2].variables

@@ -259,7 +259,7 @@ def test_one_caption_a_picture_counts_as_a_group_of_one():
     assert losses[:3] == pytest.approx(losses[3:], rel=1e-5)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)
     model = model_of(decoder(HardAttention(5, LocationSampler(seed=7))))

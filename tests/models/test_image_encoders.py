@@ -133,7 +133,7 @@ def test_a_saved_model_gives_the_same_features(make, tmp_path):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("make", [small, lite0])
+@pytest.mark.parametrize("make", [small, pytest.param(lite0, marks=pytest.mark.slow)])
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="SavedModels are TensorFlow's")
 def test_an_exported_model_gives_the_same_features(make, tmp_path):
     import tensorflow as tf

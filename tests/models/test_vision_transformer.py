@@ -178,7 +178,7 @@ def test_a_saved_classifier_gives_the_same_logits(make, tmp_path):
     np.testing.assert_array_equal(loaded(pictures()), classifier(pictures()))
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_a_classifier_learns():
     keras.utils.set_random_seed(3)
     model = ImageClassifier(VisionTransformer(SIZES), 2)

@@ -24,6 +24,7 @@ FOLDER = BUNDLED / "flickr8k_captioner"
 PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 
+@pytest.mark.slow
 def test_the_rebuilt_model_answers_as_the_graph():
     warm = WarmStart.read(FOLDER)
     experiment = warm.adapted(RECIPE, {})

@@ -95,7 +95,7 @@ def test_pictures_are_as_the_checkpoint_wants_them(clip):
         part.check_pictures(PictureOptions(**CLIP_FLAGS))
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_a_captioner_with_the_eyes_of_clip(clip, data, tmp_path, capsys):
     choices = {"encoder": "vit", "pretrained": clip}
     assert train(data, tmp_path / "other", image_size=15, **choices) == 2

@@ -186,6 +186,7 @@ def test_explain(model, data, tmp_path, capsys):
     assert not list(tmp_path.glob("no.*"))
 
 
+@pytest.mark.slow
 def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monkeypatch, capsys):
     def press(callback, epoch, logs=None):
         raise KeyboardInterrupt

@@ -126,7 +126,7 @@ answer = jax.jit(lambda values: 2 * jax.numpy.sort(values))(jax.numpy.array([3.0
 }
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", PROGRAMS)
 def test_another_process_finds_what_was_compiled(processor, monkeypatch, backend):
     """The backend knows the flags, or it would end the process, and writes and reads programs."""

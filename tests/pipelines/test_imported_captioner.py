@@ -112,6 +112,7 @@ def test_it_is_a_run_as_any(imported, tmp_path, capsys):
     assert any(np.any(np.asarray(a) != np.asarray(b)) for a, b in zip(own, other))
 
 
+@pytest.mark.slow
 def test_a_prompt_is_a_property_of_the_run(tmp_path, capsys):
     """Every caption begins with it; training goes on without it."""
     run, saved = tmp_path / "run", tmp_path / "model"

@@ -53,12 +53,12 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
         pytest.param((1, 5), id="before the first checkpoint and within an epoch"),
-        pytest.param((8, 3), id="between epochs and within one", marks=pytest.mark.slow),
+        pytest.param((8, 3), id="between epochs and within one"),
     ],
 )
 def test_killed_at_steps_of_their_processes(tmp_path, whole, steps):

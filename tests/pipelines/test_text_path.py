@@ -109,6 +109,7 @@ def test_train_leaves_a_run_directory(run):
     )
 
 
+@pytest.mark.slow
 def test_a_single_epoch_has_no_mean(run, data, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Seq2SeqWork, "callbacks", lambda *given: Callbacks())
     experiment = run.experiment().replaced({"monitor": "val_loss", "epochs": 1})
@@ -117,9 +118,8 @@ def test_a_single_epoch_has_no_mean(run, data, tmp_path, capsys, monkeypatch):
     assert "mean of" not in said and "training ran for 1 epoch\n" in said
 
 
-@pytest.mark.parametrize(
-    "factor", [pytest.param(1, marks=pytest.mark.slow), 30], ids=["better", "worse"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1, 30], ids=["better", "worse"])
 def test_the_mean_of_epochs_is_kept_if_it_is_better(
     factor, run, data, tmp_path, capsys, monkeypatch
 ):

@@ -279,6 +279,7 @@ def test_vocabularies_that_are_missing_or_exchanged(run, data, tmp_path, capsys)
         )
 
 
+@pytest.mark.slow
 def test_fewer_trees_than_asked_for(run, tmp_path, capsys):
     folder = tmp_path / "many"
     many = ["--beam-width", "30", "--n-best", "30", "--no-evaluate"]

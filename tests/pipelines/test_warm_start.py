@@ -75,7 +75,7 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
         assert {key: values[key] for key in SIZES} == SIZES
 
 
-@pytest.mark.parametrize("storage", ["float16", "int8"])
+@pytest.mark.parametrize("storage", [pytest.param("float16", marks=pytest.mark.slow), "int8"])
 def test_weights_stored_in_less_space(run, storage, tmp_path):
     version = export(run, tmp_path / "small", storage=storage)
     assert "The metrics are those of float32" in (version / "README.md").read_text()
@@ -251,6 +251,7 @@ class Encoders(keras.callbacks.Callback):
         self.found.append(weights(self.model.encoder))
 
 
+@pytest.mark.slow
 def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     seen = Encoders()
     monkeypatch.setattr(fitting, "FiniteLoss", lambda: seen)

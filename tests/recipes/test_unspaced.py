@@ -63,7 +63,9 @@ def rewrite(folder, script=HAN):
 @pytest.mark.parametrize(
     ("name", "monitor", "column", "signature"),
     [
-        ("translator_transformer", "val_bleu", "bleu_signature", "tok:zh"),
+        pytest.param(
+            "translator_transformer", "val_bleu", "bleu_signature", "tok:zh", marks=pytest.mark.slow
+        ),
         pytest.param(
             "webnlg_graph", "val_bleu", "bleu_signature", "tok:zh", marks=pytest.mark.slow
         ),
@@ -108,6 +110,7 @@ def test_table_card_and_flag_name_the_tokenization(tmp_path, capsys):
     assert "Received: metric_tokenization='flores200'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_with_the_tokenization_that_it_chose(tmp_path, monkeypatch):
     """Also where MeCab has been installed in between."""
     row = BY_NAME["translator_transformer"]

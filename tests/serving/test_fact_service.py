@@ -232,7 +232,7 @@ def said_slots(service, answer):
     return [[{*row.tolist()} - {-1} for row in rows] for rows in slots]
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_no_slot_without_a_name_is_said(monkeypatch):
     service, own = fact_service(Greedy()), [{0, 1, 2}, {0, 1}]
     loud_slots(service)

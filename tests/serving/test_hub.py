@@ -37,7 +37,7 @@ def inputs_of(task, count):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", rows(TASKS, {"gpt2", "bart"}, "slow"))
+@pytest.mark.parametrize("name", rows(TASKS, {"bart"}, "slow"))
 def test_greedy_answers_are_those_of_keras_hub(name, task_named):
     """Prompts differ in length; alone or together, the answers are the same."""
     task = task_named(name)

@@ -126,7 +126,7 @@ def explained(task, name, **choices):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", ["gpt2", "bart", "t5"])
+@pytest.mark.parametrize("name", rows(["gpt2", "bart", "t5"], {"t5"}, "slow"))
 def test_explain_tells_what_each_piece_looked_at(name, task_named):
     task = task_named(name)
     service = explained(task, name)
@@ -181,7 +181,7 @@ def test_explain_of_a_served_language_model(task_named, tmp_path, capsys):
     assert "declares none; export hub_service(..., attention=True) for them" in message
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_explain_of_a_model_that_reads_pictures(task_named, tmp_path, capsys):
     """With a prompt of its own, so that it is asked and drawn like a captioner."""
     service = explained(task_named("pali_gemma"), "pali_gemma", prompt="the fox")

@@ -32,13 +32,10 @@ SERVICES = {
 }
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "key", "given"),
-    [
-        pytest.param(*values, id=name, marks=[] if "prompt" in name else pytest.mark.slow)
-        for name, values in SERVICES.items()
-    ],
+    [pytest.param(*values, id=name) for name, values in SERVICES.items()],
 )
 def test_answers_are_the_same(make, key, given, tmp_path):
     plain = load(export_service(make(), tmp_path / "plain", "card", storage="int8"))

@@ -149,7 +149,7 @@ def decoded(answer, request):
 CASES = [
     (by_load, "caption score"),
     (by_command_line, "caption serving_default"),
-    (by_command_line, "text serving_default"),
+    pytest.param(by_command_line, "text serving_default", marks=pytest.mark.slow),
 ]
 
 

@@ -197,6 +197,7 @@ def test_no_library(tmp_path, monkeypatch):
         CSession.of_saved_model(tmp_path)
 
 
+@pytest.mark.slow
 def test_memory_is_flat(c_translator):
     """Requests of 0.6 MB leave nothing behind; all of them would leave 90 MB."""
     columns = {SOURCE: [b"one two", b"\xff" * 600_000]}
@@ -208,7 +209,9 @@ def test_memory_is_flat(c_translator):
     assert resident() - before < 40
 
 
-@pytest.mark.parametrize("road", ["c_translator", "translator_in_python"])
+@pytest.mark.parametrize(
+    "road", ["c_translator", pytest.param("translator_in_python", marks=pytest.mark.slow)]
+)
 def test_threads_ask_at_the_same_time(road, request):
     model = request.getfixturevalue(road)
 
@@ -230,6 +233,7 @@ def test_threads_and_what_is_left_out_are_set():
     assert config.intra_op_parallelism_threads == threads
 
 
+@pytest.mark.slow
 def test_exported_functions_ask_not_to_be_rewritten(tmp_path):
     before = tf.config.optimizer.get_experimental_options()
     version = export_service(text_service(), tmp_path / "tiny", "card")

@@ -13,5 +13,6 @@ def test_training_on_a_backend(backend, tmp_path):
     run_module("tests.training.on_a_backend", tmp_path, backend=backend)
 
 
+@pytest.mark.slow
 def test_devices_of_jax():
     run_module("tests.training.on_jax_devices", backend="jax", devices=8)

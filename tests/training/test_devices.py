@@ -14,6 +14,7 @@ from tests.processes import run_module
 pytestmark = pytest.mark.systems
 
 
+@pytest.mark.slow
 def test_two_devices_equal_one(tmp_path):
     folder = write_scenes(tmp_path / "scenes", train=11, dev=5, test=2, novel=2)
     for name in ("one", "mirrored"):
