@@ -158,7 +158,9 @@ def smaller(code):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("name", ["train_and_ask", "layer_in_your_model"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("train_and_ask", marks=pytest.mark.slow), "layer_in_your_model"]
+)
 def test_the_cells_of_a_notebook_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
