@@ -139,6 +139,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 SMALLER = {
     "20000": "200",
     "train=4000": "train=40",
+    "train=320": "train=32",
     "dev=60, test=60": "dev=5, test=3",
     "epochs=10": "epochs=1",
     '"epochs": 4': '"epochs": 1',
@@ -173,7 +174,7 @@ def test_the_cells_of_a_notebook_run(name, tmp_path, monkeypatch):
 def test_the_cells_of_the_tpu_notebook_run(tmp_path):
     """On a processor, in a process of their own: it chooses the backend."""
     code = "\n".join(cells(ROOT / "docs/notebooks/train_on_tpu.ipynb"))
-    command = [sys.executable, "-c", code.replace("train=320", "train=32")]
+    command = [sys.executable, "-c", smaller(code)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "test_0" in done.stdout, done.stderr[-3000:]
 

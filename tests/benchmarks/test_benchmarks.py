@@ -88,27 +88,24 @@ def test_turns_and_table():
     assert table(("x", "y"), [(1, "z")]) == "| x | y |\n| --- | --- |\n| 1 | z |"
 
 
-@pytest.mark.slow
-def test_sentence_polarity(tmp_path):
-    pytest.importorskip("sklearn", reason="no scikit-learn here, which the extra peers brings")
+@pytest.fixture
+def reviews(tmp_path):
+    """A folder with 62 sentences of two labels."""
     for label, name in sentence_polarity.FILES.items():
         kind = {"positive": "good", "negative": "bad"}[label]
         texts = [text for text, known in labeled_texts.examples(60) if known == kind]
         (tmp_path / name).write_bytes("\n".join([*texts, "caf\xe9"]).encode("latin-1"))
-    pairs = sentence_polarity.sentences(tmp_path)
+    return tmp_path
+
+
+def test_sentences_of_reviews(reviews):
+    pairs = sentence_polarity.sentences(reviews)
     assert len(pairs) == 62 and ("caf\xe9", "positive") in pairs
     folds = [sentence_polarity.splits(pairs, fold) for fold in range(sentence_polarity.FOLDS)]
     assert sorted(pair for split in folds for pair in split["test"]) == sorted(pairs)
     assert all(sum(map(len, split.values())) == 62 for split in folds)
-    sizes = {**labeled_texts.TINY, "batch_tokens": 112, "epochs": 1}
-    plans = {"mean": {"encoder": "embeddings", "pooling": "mean"}}
-    out = tmp_path / "out"
-    table = sentence_polarity.compare(tmp_path, out, 2, sizes, plans)
-    rows = cells(table)
-    assert [row[0] for row in rows] == [sentence_polarity.LINEAR, "mean"]
-    assert all(row[2] == "2" and "±" in row[3] for row in rows)
-    assert (out / "table.md").read_text() == f"{table}\n"
-    assert sentence_polarity.compare(tmp_path, out, 2, sizes, plans) == table
+    out = reviews / "out"
+    out.mkdir()
     with pytest.raises(ValueError, match=r"Expected rt-polarity\.pos in"):
         sentence_polarity.sentences(out)
     rated = "1_1\t-0.9\tit broke .\n1_2\t0.0\tit is blue .\n1_3\t2.4\tgood value\n"
@@ -117,6 +114,20 @@ def test_sentence_polarity(tmp_path):
         ("good value", "positive"),
         ("it broke .", "negative"),
     ]
+
+
+@pytest.mark.slow
+def test_sentence_polarity(reviews):
+    pytest.importorskip("sklearn", reason="no scikit-learn here, which the extra peers brings")
+    sizes = {**labeled_texts.TINY, "batch_tokens": 112, "epochs": 1}
+    plans = {"mean": {"encoder": "embeddings", "pooling": "mean"}}
+    out = reviews / "out"
+    table = sentence_polarity.compare(reviews, out, 2, sizes, plans)
+    rows = cells(table)
+    assert [row[0] for row in rows] == [sentence_polarity.LINEAR, "mean"]
+    assert all(row[2] == "2" and "±" in row[3] for row in rows)
+    assert (out / "table.md").read_text() == f"{table}\n"
+    assert sentence_polarity.compare(reviews, out, 2, sizes, plans) == table
 
 
 @pytest.mark.slow

@@ -33,10 +33,7 @@ SERVICES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "key", "given"),
-    [pytest.param(*values, id=name) for name, values in SERVICES.items()],
-)
+@pytest.mark.parametrize(("make", "key", "given"), SERVICES.values(), ids=SERVICES)
 def test_answers_are_the_same(make, key, given, tmp_path):
     plain = load(export_service(make(), tmp_path / "plain", "card", storage="int8"))
     service = make()
