@@ -9,9 +9,10 @@ more slots in its memory, or with a state that makes it as large as the most slo
 add the words of the second domain to the vocabulary. --hidden-dim sets the units of the state.
 What has been trained before in the folder is taken as it is. Writes the table to FOLDER/table.md
 and prints it: parameters, test perplexity on both domains, and how much of the attention reads the
-new slots.
+new slots, each the mean over the seeds with its standard error.
 """
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -78,13 +79,20 @@ def measured(run: Run, folders, texts) -> dict:
     return {"parameters": service.model.count_params(), "scores": scores, "shares": shares}
 
 
-def row(name: str, run: Run, folders, texts) -> list[str]:
-    """A row of the table; what was measured stays beside the run."""
-    record = trainings.recorded(run.folder / "perplexities.json", measured, run, folders, texts)
-    cells = [name, f"{record['parameters']:,}"]
-    for scores, share in zip(record["scores"], record["shares"], strict=True):
-        cells += [f"{scores['perplexity']:.1f}", f"{100 * scores['unknown']:.1f}"]
-        cells.append("" if share is None else f"{100 * share:.0f}")
+def row(name: str, runs: Sequence[Run], folders, texts) -> list[str]:
+    """A row of the table, of one run a seed; what was measured stays beside each run."""
+    records = [
+        trainings.recorded(run.folder / "perplexities.json", measured, run, folders, texts)
+        for run in runs
+    ]
+    cells = [name, f"{records[0]['parameters']:,}"]
+    for domain in range(len(folders)):
+        scores = [record["scores"][domain] for record in records]
+        shares = [record["shares"][domain] for record in records]
+        cells.append(trainings.mean_and_error([score["perplexity"] for score in scores]))
+        cells.append(f"{100 * scores[0]['unknown']:.1f}")
+        new = None not in shares
+        cells.append(trainings.mean_and_error([100 * share for share in shares], 0) if new else "")
     return cells
 
 
@@ -100,7 +108,9 @@ def units_instead(model) -> int:
     )
 
 
-def compare(captions, reviews, out, values=None, plans=PLANS, order=(CAPTIONS, REVIEWS)) -> str:
+def compare(
+    captions, reviews, out, values=None, plans=PLANS, order=(CAPTIONS, REVIEWS), seeds: int = 3
+) -> str:
     """Trains what has not been trained, and returns the table.
 
     Args:
@@ -110,6 +120,7 @@ def compare(captions, reviews, out, values=None, plans=PLANS, order=(CAPTIONS, R
         values: values of fields in all trainings.
         plans: dict from names to further field values; the last is that of the largest memory.
         order: of the domains.
+        seeds: number of trainings of each row; their seeds are 0, 1, …
     """
     out, source = Path(out), RECIPE.replaced({"suffix": "en"}).source
     described = {name: source.split(captions, name) for name in ("train", "dev", "test")}
@@ -120,20 +131,26 @@ def compare(captions, reviews, out, values=None, plans=PLANS, order=(CAPTIONS, R
     }
     folders = {domain: write_texts(out / f"{domain}_texts", texts[domain]) for domain in texts}
     asked = list(folders.values()), [texts[domain]["test"] for domain in texts]
-    return trainings.write_table(out, HEADS, _rows(folders, asked, out, values or {}, plans, order))
+    chains = [
+        _chain(folders, out / f"seed_{seed}", {**(values or {}), "seed": seed}, plans, order)
+        for seed in range(seeds)
+    ]
+    rows = (row(names[0], runs, *asked) for names, runs in (zip(*same) for same in zip(*chains)))
+    return trainings.write_table(out, HEADS, rows)
 
 
-def _rows(folders, asked, out, values, plans, order):
+def _chain(folders, out, values, plans, order):
+    """Name and run of each row, trained with one seed."""
     first, second = order
     start = trained(values, folders[first], out / first)
-    yield row(f"{first} alone", start, *asked)
+    yield f"{first} alone", start
     for name, plan in plans.items():
         folder = out / trainings.file_stem(name)
         run = trained({**values, **plan}, folders[second], folder, start.folder)
-        yield row(f"then {second}: {name}", run, *asked)
+        yield f"then {second}: {name}", run
     units = units_instead(run.model())
     run = trained({**values, "hidden_dim": units}, folders[second], out / "state", start.folder)
-    yield row(f"then {second}: a state of {units} units", run, *asked)
+    yield f"then {second}: a state of {units} units", run
 
 
 if __name__ == "__main__":
@@ -142,6 +159,7 @@ if __name__ == "__main__":
     parser.add_argument("--reviews", required=True, help="folder of the film reviews")
     parser.add_argument("--reviews-first", action="store_true", help="begin with the reviews")
     parser.add_argument("--hidden-dim", type=int, help="units of the state")
+    parser.add_argument("--seeds", type=int, default=3, help="number of trainings of each row")
     given = parser.parse_args()
     print(
         compare(
@@ -150,5 +168,6 @@ if __name__ == "__main__":
             given.out,
             trainings.given_values(hidden_dim=given.hidden_dim),
             order=(REVIEWS, CAPTIONS) if given.reviews_first else (CAPTIONS, REVIEWS),
+            seeds=given.seeds,
         )
     )

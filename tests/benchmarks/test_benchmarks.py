@@ -196,7 +196,9 @@ def test_progressive_memory(tmp_path):
     values = {**sizes, "lengths": (7, 13), "batch_tokens": 112, "epochs": 1}
     plans = {"more": {"slots": (3, 2)}}
     arguments = (captions, tmp_path, tmp_path / "out", values, plans)
-    table = progressive_memory.compare(*arguments)
+    two = progressive_memory.compare(*arguments, seeds=2)
+    assert all(re.fullmatch(r"[\d.]+ ± [\d.]+", row[2]) for row in cells(two))
+    table = progressive_memory.compare(*arguments, seeds=1)
     rows = cells(table)
     first, more, state = rows
     assert [row[0] for row in rows[:2]] == ["captions alone", "then reviews: more"]
@@ -206,7 +208,7 @@ def test_progressive_memory(tmp_path):
     assert first[4] == state[7] == "" and 0 < float(more[4]) < 100 and 0 < float(more[7]) < 100
     parameters = [int(row[1].replace(",", "")) for row in rows]
     assert parameters[0] < parameters[1] <= parameters[2]
-    assert progressive_memory.compare(*arguments) == table
+    assert progressive_memory.compare(*arguments, seeds=1) == table
 
 
 @pytest.mark.parametrize("slots", [(3, 2), (3, 211)])
