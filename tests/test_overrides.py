@@ -9,7 +9,7 @@ from importlib import import_module
 import keras_attn
 import keras_attn_pipelines
 
-HOOKS = {"build", "call", "get_config", "from_config"}
+HOOKS = {"build", "call", "get_config", "from_config", "update_step"}
 """Methods of Keras that a class extends by way of its base's."""
 
 

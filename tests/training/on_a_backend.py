@@ -19,6 +19,7 @@ from keras_attn.training import (
     BestModel,
     Checkpoint,
     ClippedAdam,
+    ClippedMuon,
     GenerationMetrics,
     SelfCritical,
     TokenCrossEntropy,
@@ -56,6 +57,29 @@ def check_accumulated_clip():
     plain.build([expected])
     plain.apply([ops.convert_to_tensor([0.5, 0.0])], [expected])
     np.testing.assert_allclose(variable, expected, atol=1e-6)
+
+
+def check_muon():
+    """A matrix takes the twin's steps inside `fit`."""
+    random = np.random.default_rng(5)
+    start, inputs, targets = (
+        random.normal(size=s).astype("float32") for s in ((3, 5), (7, 3), (7, 5))
+    )
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5, use_bias=False)])
+    model.layers[0].kernel.assign(start)
+    model.compile(ClippedMuon(0.02, matrix_rate=2.0, momentum=0.9), "mse")
+    model.fit(inputs, targets, batch_size=7, epochs=3, verbose=0)
+    expected, average = start.astype("float64"), 0.0
+    for _ in range(3):
+        gradient = 2 * inputs.T @ (inputs @ expected - targets) / targets.size
+        average = 0.9 * average + gradient
+        x = gradient + 0.9 * average
+        x /= np.linalg.norm(x)
+        for _ in range(5):
+            square = x @ x.T
+            x = 3.4445 * x - 4.775 * square @ x + 2.0315 * square @ square @ x
+        expected = expected - 0.04 * 0.2 * 5**0.5 * x
+    np.testing.assert_allclose(model.layers[0].kernel, expected, rtol=1e-4, atol=1e-5)
 
 
 def check_hard_attention():
@@ -124,6 +148,7 @@ def check_callbacks(folder):
 def main(folder):
     check_clip()
     check_accumulated_clip()
+    check_muon()
     check_hard_attention()
     check_rewards(Path(folder))
     check_callbacks(Path(folder))

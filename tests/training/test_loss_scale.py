@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attn.training import ClippedAdam, ClippedSGD, LossScaled, devices, scaled_for
+from keras_attn.training import (
+    ClippedAdam,
+    ClippedMuon,
+    ClippedSGD,
+    LossScaled,
+    devices,
+    scaled_for,
+)
 from keras_attn.training.resume import Checkpoint
 from keras_attn_pipelines.recipes.text_classifier import RECIPE
 from keras_attn_pipelines.runs.train import train
@@ -24,6 +31,7 @@ def optimizers():
     slow = {"slow_layer": "encoder", "slow_rate": 0.5, "slow_from": 1}
     return [
         ClippedAdam(0.1, clip_norm=0.7, weight_decay=0.01, **slow),
+        ClippedMuon(0.1, clip_norm=0.7, weight_decay=0.01, **slow),
         ClippedSGD(0.1, clip_norm=0.7, momentum=0.9),
     ]
 
@@ -42,7 +50,7 @@ def gradients(step):
     return [ops.convert_to_tensor(random.normal(size=shape).astype("float32")) for shape in SHAPES]
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["adam", "sgd"])
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["adam", "muon", "sgd"])
 def test_scaled_gradients_are_clipped_and_applied_as_unscaled_ones(place):
     plain, scaled = optimizers()[place], LossScaled(optimizers()[place], SCALE)
     own, others = variables(), variables()
@@ -70,7 +78,7 @@ def test_a_step_with_an_overflow_is_skipped_and_the_scale_halves():
 
 
 def test_the_scale_doubles_after_a_row_of_good_steps():
-    scaled, own = LossScaled(optimizers()[1], SCALE, dynamic_growth_steps=3), variables()
+    scaled, own = LossScaled(optimizers()[2], SCALE, dynamic_growth_steps=3), variables()
     scales = []
     for step in range(7):
         scaled.apply(gradients(step), own)

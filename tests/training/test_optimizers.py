@@ -1,11 +1,19 @@
-"""The optimizer against a slow twin: the clip, the slow layer."""
+"""The optimizers against slow twins and Keras: the clip, the slow layer, matrices."""
+
+import contextlib
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
+from keras_attn.training.optimizers import (
+    ClippedAdam,
+    ClippedMuon,
+    ClippedSGD,
+    orthogonalized,
+    paper_adam,
+)
 from keras_attn_pipelines.experiment import Adam, Cosine
 
 
@@ -158,7 +166,95 @@ def test_sgd_clips_and_moves_against_the_gradient():
     assert isinstance(again, ClippedSGD) and again.clip_norm == 1.0
 
 
+def ended(optimizer, start, gradients):
+    """Where an optimizer takes variables with values of a dict by path."""
+    variables = []
+    for path, value in start.items():
+        *layers, name = path.split("/")
+        with contextlib.ExitStack() as scopes:
+            for layer in layers:
+                scopes.enter_context(keras.name_scope(layer))
+            variables.append(keras.Variable(value, name=name))
+    optimizer.build(variables)
+    for step in gradients:
+        optimizer.apply([tf.constant(step[path]) for path in start], variables)
+    return dict(zip(start, map(np.array, variables)))
+
+
+def drawn(shapes, steps=4):
+    """Start, and gradients of some steps, by path."""
+    random = np.random.default_rng(3)
+    each = [
+        {path: random.normal(size=shape).astype("float32") for path, shape in shapes.items()}
+        for _ in range(steps + 1)
+    ]
+    return each[0], each[1:]
+
+
+def test_equals_muon_of_keras():
+    work = drawn({"wide/kernel": (3, 7), "tall/kernel": (11, 5), "wide/bias": (7,)})
+    options = {"momentum": 0.9, "weight_decay": None}
+    theirs = keras.optimizers.Muon(0.03, adam_lr_ratio=0.5, adam_weight_decay=None, **options)
+    expected = ended(theirs, *work)
+    actual = ended(ClippedMuon(0.015, matrix_rate=2.0, **options), *work)
+    for path, value in expected.items():
+        np.testing.assert_allclose(actual[path], value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "matrix"), [((6, 2, 3), (6, 6)), ((2, 3, 7), (6, 7)), ((3, 3, 2, 19), (18, 19))]
+)
+def test_kernels_of_more_axes_are_matrices(shape, matrix):
+    start, gradients = drawn({"attention/query_kernel": shape})
+    actual = ended(ClippedMuon(0.1), start, gradients)
+    flat = [{"kernel": step["attention/query_kernel"].reshape(matrix)} for step in gradients]
+    whole = {"kernel": start["attention/query_kernel"].reshape(matrix)}
+    expected = ended(ClippedMuon(0.1), whole, flat)["kernel"]
+    np.testing.assert_allclose(
+        actual["attention/query_kernel"].reshape(matrix), expected, rtol=1e-5, atol=1e-6
+    )
+
+
+def test_other_weights_are_adams():
+    paths = ("words/table", "logits/kernel", "body/kernel", "scale/gamma", "gate/kernel")
+    shapes = dict(zip(paths, ((5, 3), (3, 5), (3, 3), (3,), (3,))))
+    options = {"slow_layer": "body", "slow_rate": 0.5}
+    actual = ended(ClippedMuon(0.1, matrix_rate=9.0, **options), *drawn(shapes))
+    expected = ended(ClippedAdam(0.1, **options), *drawn(shapes))
+    for path in paths:
+        np.testing.assert_array_equal(actual[path], expected[path])
+    named = ended(ClippedMuon(0.1, exclude_layers=["body"]), *drawn(shapes))
+    np.testing.assert_array_equal(
+        named["body/kernel"], ended(ClippedAdam(0.1), *drawn(shapes))["body/kernel"]
+    )
+    assert (named["logits/kernel"] != expected["logits/kernel"]).all()
+
+
+@pytest.mark.parametrize("shape", [(7, 13), (13, 7), (5, 5)])
+def test_orthogonalized_keeps_directions_and_makes_them_alike(shape):
+    matrix = np.random.default_rng(4).normal(size=shape).astype("float32")
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    inner = left.T @ np.array(orthogonalized(tf.constant(matrix))) @ right.T
+    values = np.diag(inner)
+    np.testing.assert_allclose(inner, np.diag(values), atol=1e-4)
+    assert values.min() > 0.6 and values.max() < 1.3
+    assert not np.array(orthogonalized(tf.zeros(shape))).any()
+
+
+def test_a_part_asks_for_muon():
+    optimizer = Adam(muon=3.0, slow_rate=0.5).build(17, ["body"])
+    assert isinstance(optimizer, ClippedMuon) and optimizer.matrix_rate == 3.0
+    assert (optimizer.slow_layer, optimizer.slow_rate) == (["body"], 0.5)
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert again.get_config() == optimizer.get_config()
+    assert not isinstance(Adam().build(17), ClippedMuon)
+
+
 def test_bad_arguments():
+    with pytest.raises(ValueError, match="matrix_rate=0"):
+        ClippedMuon(matrix_rate=0)
+    with pytest.raises(ValueError, match="momentum=1"):
+        ClippedMuon(momentum=1)
     with pytest.raises(ValueError, match="clip_norm=0"):
         ClippedAdam(clip_norm=0)
     with pytest.raises(ValueError, match="clip_norm=-1"):

@@ -14,7 +14,7 @@ LEARNING_RATE = (
 
 @part
 class Adam:
-    """Adam with a learning rate schedule and gradient clipping by global norm."""
+    """Adam, or Muon and Adam, with a learning rate schedule and a clip of the gradient's norm."""
 
     learning_rate: float = option(
         "peak learning rate", default=1e-3, above=0, below=INFINITY, group=COMMON
@@ -39,6 +39,13 @@ class Adam:
         default=0.0,
         least=0,
         below=1,
+    )
+    muon: float = option(
+        "learning rate of Muon, by which the matrices inside the model are trained, as a multiple "
+        "of Adam's; 0: all weights are trained by Adam",
+        default=0.0,
+        least=0,
+        below=INFINITY,
     )
     average: int = option(
         "number of last epochs whose averaged weights are tried at the end; 1: none",
@@ -66,9 +73,12 @@ class Adam:
             slow_layers: names of layers that learn at `slow_rate`.
             slow_from: first step at which they train.
         """
-        from keras_attn.training.optimizers import ClippedAdam
+        from keras_attn.training.optimizers import ClippedAdam, ClippedMuon
 
-        return ClippedAdam(
+        kind, options = (
+            (ClippedMuon, {"matrix_rate": self.muon}) if self.muon else (ClippedAdam, {})
+        )
+        return kind(
             self.schedule.build(self.learning_rate, steps),
             self.clip_norm,
             slow_layer=list(slow_layers) or None,
@@ -77,6 +87,7 @@ class Adam:
             beta_2=self.beta_2,
             epsilon=self.epsilon,
             weight_decay=self.weight_decay / (math.sqrt(steps) * self.learning_rate) or None,
+            **options,
         )
 
 
