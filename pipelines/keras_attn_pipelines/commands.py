@@ -175,7 +175,8 @@ class Train:
         """Trains a recipe."""
         experiment, values = self.experiment, self.values
         if self.source is None:  # Checks ranges before TensorFlow is imported.
-            experiment, values = experiment.replaced(values), {}
+            experiment = experiment.replaced(values)
+            experiment.check_effect(values)
         name, started = recipe_name(self.recipe), self.source is not None
         check_training(experiment, self.data, self.out, name, self.strategy, self.cache, started)
         print(escape_terminal(f"{name}: {self.data} to {self.out}"), flush=True)
@@ -195,8 +196,11 @@ class Train:
             with interruptible():
                 strategy_named(strategy)
         source = WarmStart.read(self.source, experiment) if self.source else None
+        if source:
+            experiment = source.adapted(experiment, values)
+            experiment.check_effect(values)
         run = train_checked(
-            source.adapted(experiment, values) if source else experiment,
+            experiment,
             data=self.data,
             out=self.out,
             name=name,

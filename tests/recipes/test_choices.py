@@ -22,7 +22,7 @@ from keras_attn_pipelines.experiment import (
     part,
 )
 from keras_attn_pipelines.experiment.stored import _classes, restored, stored
-from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from keras_attn_pipelines.runs.session import _difference
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.tasks.seq2seq import (
@@ -116,6 +116,59 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
         source.start(adapted, model)
         for own, other in zip(model.trainable_weights, earlier.trainable_weights, strict=True):
             np.testing.assert_array_equal(own, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "off", "on", "idle"),
+    [
+        ("translator_rnn", {"hard": False}, {"hard": True}, {"samples": 3, "reward_weight": 1.0}),
+        ("flickr8k", {"context": "soft"}, {"context": "hard"}, {"samples": 3}),
+        ("flickr8k", {"context": "mean"}, {"context": "hard"}, {"attention_dim": 7}),
+        ("flickr8k", {"context": "hard"}, {"context": "soft"}, {"attention_penalty": 0.5}),
+        ("webnlg_graph", {"slots": 0}, {"slots": 7}, {"name_dropout": 0.3}),
+        ("webnlg_graph", {"copies": False}, {"copies": True}, {"longest_run": 4}),
+        (
+            "translator_conv",
+            {"positions": "sinusoidal"},
+            {"positions": "learned"},
+            {"max_sequence_length": 128},
+        ),
+        ("vit_classifier", {}, {"pretrained": "folder"}, {"preprocessing": "flags"}),
+        ("ntm_copy", {"cell": "lstm"}, {"cell": "dnc"}, {"num_slots": 7}),
+        ("babi_memory_network", {"linear_start": False}, {}, {"linear_epochs": 7}),
+        ("babi_memory_network", {}, {"linear_epochs": 0}, {"linear_patience": 5}),
+        ("babi_dnc", {}, None, {"linear_epochs": 7}),
+    ],
+)
+def test_values_without_effect_are_refused(name, off, on, idle):
+    recipe = load_recipe(name)
+    for field, value in idle.items():
+        with pytest.raises(ValueError, match=f"with {field}, which has no effect.*{field}="):
+            recipe.replaced({**off, field: value}).check_effect({**off, field: value})
+        default = next(
+            declared.default for _, declared, _, _ in recipe.flags() if declared.name == field
+        )
+        recipe.replaced({**off, field: default}).check_effect({field: default})
+        if on is not None:
+            recipe.replaced({**on, field: value}).check_effect({field: value})
+
+
+def test_what_a_field_needs_are_fields_of_a_recipe():
+    known, needed = {}, {}
+    for name in recipe_names():
+        for _, declared, _, _ in load_recipe(name).flags():
+            known.setdefault(declared.name, []).append(declared.metadata["range"])
+            needed |= declared.metadata["needs"]
+    assert needed.keys() <= known.keys()
+    for name, wanted in needed.items():
+        for value in wanted if isinstance(wanted, tuple) else (wanted,):
+            assert any(limits.holds(value) for limits in known[name]), (name, value)
+
+
+def test_the_command_line_refuses_a_flag_without_effect(tmp_path, capsys):
+    flags = ["--data", str(tmp_path), "--out", str(tmp_path / "run"), "--samples", "4"]
+    assert main(["train", "translator_rnn", *flags]) == 2
+    assert "Expected hard on with samples, which has no effect otherwise" in capsys.readouterr().err
 
 
 def test_other_contexts_of_a_captioner_are_refused():

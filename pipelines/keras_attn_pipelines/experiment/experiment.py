@@ -91,6 +91,26 @@ class Experiment:
             )
         return changed
 
+    def check_effect(self, values: Mapping[str, Any]) -> None:
+        """Raises ValueError for one of these values that has no effect beside the other fields.
+
+        Args:
+            values: that were asked for, by field name; those that are a field's default pass.
+        """
+        chosen = self.values()
+        for _, _, declared in self._fields():
+            name, needs = declared.name, declared.metadata["needs"]
+            if name not in values or values[name] == declared.default or not needs:
+                continue
+            if not any(_is_on(chosen.get(other), value) for other, value in needs.items()):
+                other = next((other for other in needs if other in chosen), min(needs))
+                received = f"{other}={chosen[other]}" if other in chosen else f"no {other}"
+                on = "on" if needs[other] is True else f"= {needs[other]}"
+                raise ValueError(
+                    f"Expected {other} {on} with {name}, which has no effect otherwise. "
+                    f"Received: {received}, {name}={values[name]}"
+                )
+
     def settled(self) -> dict[str, Any]:
         """Values of the fields that trained weights and vocabularies fix."""
         return self._values_of("settled")
@@ -139,6 +159,13 @@ class Experiment:
         for name in PARTS:
             for owner, declared in _options(getattr(self, name), others):
                 yield name, owner, declared
+
+
+def _is_on(value, wanted):
+    """Whether a field has the value, or one of the values, that another needs."""
+    if wanted is True:
+        return bool(value)
+    return value in (wanted if isinstance(wanted, tuple) else (wanted,))
 
 
 def _may_replace(metadata, value, other):

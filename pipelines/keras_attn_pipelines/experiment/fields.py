@@ -83,6 +83,7 @@ def option(
     metavar: str = "",
     repeated: bool = False,
     group: str = "",
+    needs: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Any:
     """Declares a field of a part, which is also a command-line flag.
@@ -98,10 +99,13 @@ def option(
         metavar: what stands for the value in help; "" for its type.
         repeated: whether the flag may be given several times, each with some of a tuple's items.
         group: heading of help under which the flag stands; "" for that of its part.
+        needs: values of other fields, of any part, without one of which this field has no effect;
+            True stands for anything but 0 and "".
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled, "group": group}
     metadata |= {"inherited": inherited, "flag": flag, "metavar": metavar, "repeated": repeated}
+    metadata["needs"] = needs or {}
     return field(default=default, metadata=metadata)
 
 

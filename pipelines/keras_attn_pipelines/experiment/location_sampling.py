@@ -2,6 +2,9 @@
 
 from keras_attn_pipelines.experiment.fields import INFINITY, option, part
 
+HARD = {"hard": True, "context": "hard"}
+"""Fields that ask for hard attention, of translators and of captioners."""
+
 
 @part
 class LocationSampling:
@@ -12,6 +15,7 @@ class LocationSampling:
         "baseline, and training the decoder costs as many times as much",
         default=1,
         inherited=True,
+        needs=HARD,
         least=1,
     )
     gumbel_temperature: float = option(
@@ -19,6 +23,7 @@ class LocationSampling:
         "REINFORCE; 0: REINFORCE",
         default=0.0,
         inherited=True,
+        needs=HARD,
         least=0,
         below=INFINITY,
     )
@@ -26,6 +31,7 @@ class LocationSampling:
         "hard attention: share of the examples that use the expectation instead of a sample",
         default=0.5,
         inherited=True,
+        needs=HARD,
         least=0,
         most=1,
     )
@@ -33,6 +39,7 @@ class LocationSampling:
         "hard attention: weight of REINFORCE",
         default=0.1,
         inherited=True,
+        needs=HARD,
         least=0,
         below=INFINITY,
     )
@@ -40,6 +47,7 @@ class LocationSampling:
         "hard attention: weight of the entropy bonus, which keeps the attention from collapsing",
         default=0.002,
         inherited=True,
+        needs=HARD,
         least=0,
         below=INFINITY,
     )

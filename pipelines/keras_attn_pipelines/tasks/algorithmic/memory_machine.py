@@ -8,6 +8,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
 
 NTM, DNC, LSTM = CELLS = ("ntm", "dnc", "lstm")
+MEMORY = {"cell": (NTM, DNC)}
 FEED_FORWARD, RECURRENT = ("feed_forward", "lstm")
 
 
@@ -23,6 +24,7 @@ class MemoryMachine:
         "controller of ntm and dnc: one layer without a state, or an LSTM",
         default=RECURRENT,
         settled=True,
+        needs=MEMORY,
         choices=(FEED_FORWARD, RECURRENT),
     )
     hidden_dim: int = option(
@@ -31,9 +33,9 @@ class MemoryMachine:
         settled=True,
         least=1,
     )
-    num_slots: int = option("slots of the memory", default=128, settled=True, least=1)
-    slot_dim: int = option("width of a slot", default=20, settled=True, least=1)
-    num_read_heads: int = option("heads that read", default=1, settled=True, least=1)
+    num_slots: int = option("slots of the memory", default=128, settled=True, needs=MEMORY, least=1)
+    slot_dim: int = option("width of a slot", default=20, settled=True, needs=MEMORY, least=1)
+    num_read_heads: int = option("heads that read", default=1, settled=True, needs=MEMORY, least=1)
 
     def check(self):
         """Raises ValueError for a memory in which a head of an NTM cannot move."""

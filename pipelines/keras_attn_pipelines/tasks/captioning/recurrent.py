@@ -44,7 +44,11 @@ class ShowAttendTell:
     )
     sampling: LocationSampling = LocationSampling()
     attention_dim: int = option(
-        "width of the attention's hidden layer", default=256, settled=True, least=1
+        "width of the attention's hidden layer",
+        default=256,
+        settled=True,
+        needs={"context": (SOFT, HARD)},
+        least=1,
     )
     feature_dim: int = option(
         "project features to this width first; 0: no projection",
@@ -53,7 +57,10 @@ class ShowAttendTell:
         least=0,
     )
     attention_penalty: float = option(
-        "weight of the doubly stochastic attention penalty", default=1.0, least=0
+        "weight of the doubly stochastic attention penalty",
+        default=1.0,
+        needs={"context": SOFT},
+        least=0,
     )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
     logits_gain: float = option(

@@ -25,6 +25,7 @@ class VisionTransformer:
         "with pretrained: require the flags to resize pictures as the checkpoint wants them, or "
         "take the flags as they are",
         default=CHECKPOINT,
+        needs={"pretrained": True},
         choices=PREPROCESSING,
     )
     patch_size: int = option("patch size in pixels", default=16, settled=True, least=1)

@@ -36,6 +36,7 @@ class GraphTransformer:
         "up to how many copied pieces are counted to find the one that follows; 0: none",
         default=0,
         settled=True,
+        needs={"copies": True},
         least=0,
     )
 

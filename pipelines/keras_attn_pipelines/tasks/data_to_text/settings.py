@@ -60,6 +60,7 @@ class DataToText:
     name_dropout: float = option(
         "probability that a name with a slot is reduced to its slot in training batches",
         default=0.0,
+        needs={"slots": True},
         least=0,
         below=1,
     )

@@ -27,11 +27,13 @@ class QuestionAnswering:
         "with linear_epochs=0, epochs without a lower loss on dev after which the linear start "
         "ends",
         default=3,
+        needs={"linear_epochs": 0},
         least=1,
     )
     linear_epochs: int = option(
         "epochs of a linear start, at most a third of all; 0: until the loss on dev stops falling",
         default=30,
+        needs={"linear_start": True},
         least=0,
     )
 

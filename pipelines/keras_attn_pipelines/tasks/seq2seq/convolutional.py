@@ -35,7 +35,11 @@ class Convolutional:
         choices=(LEARNED, SINUSOIDAL),
     )
     max_sequence_length: int = option(
-        "number of learned positions", default=1024, settled=True, least=1
+        "number of learned positions",
+        default=1024,
+        settled=True,
+        needs={"positions": LEARNED},
+        least=1,
     )
     tied: bool = option(
         "whether the output shares the embeddings, of both sides where they share a tokenizer",
