@@ -8,7 +8,8 @@ TORCH ?= torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 CAPTIONER = flickr8k_captioner
-BUNDLED = $(CAPTIONER) polarity craft_parser
+# Those with a text for the section on use and limits of their cards.
+BUNDLED = $(patsubst saved_models/%.md,%,$(wildcard saved_models/*.md))
 PIPELINES = pipelines/keras_attn_pipelines
 EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
