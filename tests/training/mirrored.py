@@ -13,7 +13,7 @@ import tensorflow as tf
 from keras_attn.contracts import IMAGE
 from keras_attn.training.devices import strategy_named
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.optimizers import ClippedAdam
+from keras_attn.training.optimizers import ClippedMuon
 from keras_attn.training.resume import Checkpoint
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches
@@ -32,7 +32,7 @@ def check_checkpoint(strategy, model, out):
         steps = checkpoint.restore(model)
     assert (
         steps
-        == int(saved[[variable.path for variable in variables].index("clipped_adam/iteration")])
+        == int(saved[[variable.path for variable in variables].index("clipped_muon/iteration")])
         > 0
     )
     for variable, before in zip(variables, saved):
@@ -57,7 +57,7 @@ def main(name, folder, out):
     with strategy.scope():
         model = tiny.captioner(tokenizer.vocabulary_size, size=(13, 13))
         model.compile(
-            ClippedAdam(0.01, clip_norm=0.1, epsilon=0.01),
+            ClippedMuon(0.01, clip_norm=0.1, epsilon=0.01),
             TokenCrossEntropy(0.1),
             weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
         )
