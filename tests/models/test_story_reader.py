@@ -14,10 +14,13 @@ from tests.quick import rows
 B, M, W, V = 3, 5, 4, 13
 
 
-def reader(by_word=False, memory_size=M, cell=DNCCell, dropout=0.0):
+MATCHED = {"match_question": True, "planning_steps": 2}
+
+
+def reader(by_word=False, memory_size=M, cell=DNCCell, dropout=0.0, **options):
     keras.utils.set_random_seed(3)
     memory = MemoryRNN(cell(keras.layers.LSTMCell(7), 7, num_slots=11, slot_dim=3))
-    model = StoryReader(SentenceEncoder(V, 5), memory, memory_size, by_word, dropout, seed=2)
+    model = StoryReader(SentenceEncoder(V, 5), memory, memory_size, by_word, dropout, 2, **options)
     model.build()
     model.asked.assign(np.linspace(-0.7, 0.5, 5))
     return model
@@ -44,8 +47,9 @@ def padded(inputs):
 
 @pytest.mark.parametrize("by_word", rows([False, True], [True]))
 @pytest.mark.parametrize("cell", rows([DNCCell, NTMCell], [NTMCell]))
-def test_each_row_alone_and_with_more_padding_has_the_same_answer(by_word, cell):
-    model, inputs = reader(by_word, cell=cell), batch()
+@pytest.mark.parametrize("options", rows([{}, MATCHED], [MATCHED]))
+def test_each_row_alone_and_with_more_padding_has_the_same_answer(by_word, cell, options):
+    model, inputs = reader(by_word, cell=cell, **options), batch()
     logits, weights = numpy(model.hops(inputs))
     np.testing.assert_allclose(numpy([model(inputs)])[0], logits, atol=1e-6)
     more, further = numpy(model.hops(padded(inputs)))
@@ -63,6 +67,22 @@ def test_the_steps_are_the_sentences_then_the_question():
     question = model.encoder(inputs[QUESTION][:1, None]) + model.asked
     outputs = model.memory(ops.concatenate([vectors, question], axis=1))
     np.testing.assert_allclose(model.answer(outputs[:, -1])[0], model(inputs)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("by_word", [False, True])
+def test_steps_are_matched_with_the_question_which_is_read_again(by_word):
+    model, inputs = reader(by_word, **MATCHED), batch()
+    story, question = inputs[STORY][2:], inputs[QUESTION][2:]
+    whole = numpy([model.encoder(question[:, None])])[0]
+    asked = whole
+    if by_word:
+        story, asked = story.reshape(1, -1, 1), numpy([model.encoder(question[..., None])])[0]
+    question_steps = np.concatenate([asked, whole, whole], axis=1) + np.linspace(-0.7, 0.5, 5)
+    steps = np.concatenate([numpy([model.encoder(story)])[0], question_steps], axis=1)
+    common = np.broadcast_to(whole, steps.shape)
+    steps = np.concatenate([steps, common, 10 * steps * common], axis=-1)
+    expected = model.answer(model.memory(ops.cast(steps, "float32"))[:, -1])
+    np.testing.assert_allclose(expected[0], model(inputs)[2], atol=1e-5)
 
 
 def test_words_are_steps_of_their_own():
@@ -113,5 +133,7 @@ def test_bad_arguments():
         StoryReader(SentenceEncoder(V, 5), None)
     with pytest.raises(ValueError, match="memory_size"):
         StoryReader(SentenceEncoder(V, 5), memory, 0)
+    with pytest.raises(ValueError, match="planning_steps=-1"):
+        StoryReader(SentenceEncoder(V, 5), memory, planning_steps=-1)
     with pytest.raises(ValueError, match="dropout"):
         StoryReader(SentenceEncoder(V, 5), memory, dropout=1.5)

@@ -14,23 +14,32 @@ from keras_attn.ops.memory_addressing import steps_read
 from keras_attn.ops.memory_network import newest_sentences
 from keras_attn.ops.take_by_row import take_by_row
 
+PRODUCTS = 10.0
+"""One over the standard deviation of new embeddings."""
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class StoryReader(StoryModel):
     """A network with a memory reads a story, then the question, and answers with a word.
 
-        x_t = Σ_j l_j ∘ E w_tj, for sentence t;  x_{T+1} = the question's + d
+        x_t = Σ_j l_j ∘ E w_tj, for sentence t;  q, the question's;  x_{T+1} = q + d
         y_1 … y_{T+1} = MemoryRNN(x_1 … x_{T+1});  logits = W y_{T+1} + b
 
     d tells the question from the story. A sentence is a step, or with `by_word` each word is one,
     as in the paper: many times as many steps. Of a story longer than `memory_size` sentences the
     oldest are not read.
 
+    With `match_question` a step is [x_t; q; 10 x_t ∘ q], so that what is written depends on what is
+    asked; 10 makes the products of new embeddings as large as the embeddings. With
+    `planning_steps` x_{T+1} is read so many times more: what was read says where to read next.
+
     Args:
         encoder: `SentenceEncoder`. Makes x of the words.
         memory: `MemoryRNN`, with a `DNCCell` or an `NTMCell`.
         memory_size: int > 0. Most sentences of a story that are read, the newest.
         by_word: bool. Whether each word is a step.
+        match_question: bool. Whether every step has the question, and its product with it.
+        planning_steps: int ≥ 0. Further steps that read the question before the answer.
         dropout: probability, 0 ≤ p < 1, of zeros in x and in y.
         seed: int or None. Of dropout.
 
@@ -54,11 +63,21 @@ class StoryReader(StoryModel):
 
     Source: Graves et al. 2016, Nature 538, "bAbI task descriptions and results". Differs: a
     sentence is a step, with the position encoding of Sukhbaatar et al. 2015, arXiv:1503.08895;
-    the answer is read off the question's last step, not off a step of its own.
+    the answer is read off the last step of the question, or of planning, not off one of its own.
+    `match_question`: after the features of Xiong et al. 2016, arXiv:1603.01417, 3.3.
     """
 
     def __init__(
-        self, encoder, memory, memory_size=50, by_word=False, dropout=0.0, seed=None, **kwargs
+        self,
+        encoder,
+        memory,
+        memory_size=50,
+        by_word=False,
+        dropout=0.0,
+        seed=None,
+        match_question=False,
+        planning_steps=0,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         if not isinstance(encoder, SentenceEncoder):
@@ -66,9 +85,12 @@ class StoryReader(StoryModel):
         if not isinstance(memory, MemoryRNN):
             raise ValueError(f"Expected a MemoryRNN. Received: memory={memory!r}")
         check_sizes(memory_size=memory_size)
+        check_sizes(least=0, planning_steps=planning_steps)
         check_probability("dropout", dropout)
         self.encoder, self.memory, self.memory_size = encoder, memory, memory_size
         self.by_word, self.dropout, self.seed = check_flag("by_word", by_word), dropout, seed
+        self.match_question = check_flag("match_question", match_question)
+        self.planning_steps = planning_steps
         self.dropped_out = keras.layers.Dropout(dropout, seed=seed, dtype="float32")
         self.answer = keras.layers.Dense(self.vocabulary_size, name="answer", dtype="float32")
 
@@ -84,7 +106,7 @@ class StoryReader(StoryModel):
         width = self.encoder.output_dim
         for layer, shape in (
             (self.encoder, (None, None, None)),
-            (self.memory, (None, None, width)),
+            (self.memory, (None, None, 3 * width if self.match_question else width)),
             (self.answer, (None, self.memory.cell.units)),
         ):
             if not layer.built:
@@ -103,8 +125,8 @@ class StoryReader(StoryModel):
 
         Returns:
             logits: float32 (B, V).
-            weights: float32 (B, R, M): how much of what each of R heads read at the question's
-                last step had been written at each sentence, see `ops.steps_read`; rows sum to at
+            weights: float32 (B, R, M): how much of what each of R heads read at the last step
+                had been written at each sentence, see `ops.steps_read`; rows sum to at
                 most 1.
         """
         steps, mask = self._steps(batch, False)
@@ -118,19 +140,22 @@ class StoryReader(StoryModel):
         return self._logits(outputs, mask, False), ops.cast(shares, "float32")
 
     def _steps(self, batch, training):
-        """x float32 (B, S, D) of all steps, and their mask."""
+        """x float32 (B, S, E) of all steps, and their mask."""
         story, question = (ops.cast(batch[key], "int32") for key in (STORY, QUESTION))
         newest = newest_sentences(has_words(story), self.memory_size)
-        story = ops.where(newest[..., None], story, PAD_ID)
+        story, whole = ops.where(newest[..., None], story, PAD_ID), question[:, None]
         if self.by_word:
             rows, sentences, words = ops.shape(story)
             story = ops.reshape(story, (rows, sentences * words, 1))
-            question = question[..., None]
-        else:
-            question = question[:, None]
-        vectors = [self.encoder(story), self.encoder(question) + self.asked]
+        asked = [question[..., None] if self.by_word else whole]
+        if self.planning_steps:
+            asked.append(ops.repeat(whole, self.planning_steps, axis=1))
+        mask = ops.concatenate([has_words(part) for part in (story, *asked)], axis=1)
+        vectors = [self.encoder(story), *(self.encoder(part) + self.asked for part in asked)]
         steps = ops.concatenate([ops.cast(part, "float32") for part in vectors], axis=1)
-        mask = ops.concatenate([has_words(story), has_words(question)], axis=1)
+        if self.match_question:
+            common = ops.cast(self.encoder(whole), "float32") * ops.ones_like(steps)
+            steps = ops.concatenate([steps, common, PRODUCTS * steps * common], axis=-1)
         return self.dropped_out(steps, training=training), mask
 
     def _logits(self, outputs, mask, training):

@@ -18,7 +18,7 @@ from keras_attn_pipelines.tasks.question_answering import (
 RECIPE = Experiment(
     source=BabiTasks(),
     task=QuestionAnswering(),
-    model=NeuralComputer(),
-    optimizer=Adam(learning_rate=1e-3, schedule=Cosine(warmup_steps=500), clip_norm=10.0),
-    fit=Fit(epochs=20, batch_size=32, monitor="val_accuracy", patience=20),
+    model=NeuralComputer(match_question=True, planning_steps=2, dropout=0.2),
+    optimizer=Adam(learning_rate=1e-3, schedule=Cosine(warmup_steps=500), clip_norm=10.0, muon=3.0),
+    fit=Fit(epochs=16, batch_size=32, monitor="val_accuracy", patience=20),
 )

@@ -31,6 +31,17 @@ class NeuralComputer:
         default=False,
         settled=True,
     )
+    match_question: bool = option(
+        "read the question and its product with the sentence at every step",
+        default=False,
+        settled=True,
+    )
+    planning_steps: int = option(
+        "steps that read the question again, for looking things up, before the answer",
+        default=0,
+        settled=True,
+        least=0,
+    )
     dropout: float = option(
         "probability of zeros in what is read and answered, in training",
         default=0.1,
@@ -64,6 +75,8 @@ class NeuralComputer:
             by_word=self.by_word,
             dropout=self.dropout,
             seed=seed,
+            match_question=self.match_question,
+            planning_steps=self.planning_steps,
             dtype="float32",
             name="neural_computer",
         )
