@@ -9,7 +9,7 @@ more slots in its memory, or with a state that makes it as large as the most slo
 add the words of the second domain to the vocabulary. --hidden-dim sets the units of the state.
 What has been trained before in the folder is taken as it is. Writes the table to FOLDER/table.md
 and prints it: parameters, test perplexity on both domains, and how much of the attention reads the
-new slots, each the mean over the seeds with its standard error.
+new slots; perplexities and shares are means over the seeds with their standard errors.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from benchmarks import trainings
 from benchmarks.sentence_polarity import sentences, splits
+from keras_attn.checks import check_sizes
 from keras_attn.contracts import SOURCE_PIECES, WEIGHTS
 from keras_attn_pipelines.recipes.progressive_memory import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
@@ -122,6 +123,7 @@ def compare(
         order: of the domains.
         seeds: number of trainings of each row; their seeds are 0, 1, …
     """
+    check_sizes(seeds=seeds)
     out, source = Path(out), RECIPE.replaced({"suffix": "en"}).source
     described = {name: source.split(captions, name) for name in ("train", "dev", "test")}
     reviewed = splits(sentences(reviews), 0)

@@ -176,13 +176,18 @@ class Train:
         experiment, values = self.experiment, self.values
         if self.source is None:  # Checks ranges before TensorFlow is imported.
             experiment = experiment.replaced(values)
-            experiment.check_effect(values)
+            self._check_effect(experiment)
         name, started = recipe_name(self.recipe), self.source is not None
         check_training(experiment, self.data, self.out, name, self.strategy, self.cache, started)
         print(escape_terminal(f"{name}: {self.data} to {self.out}"), flush=True)
 
         with compiling():
             self._train(experiment, values, name)
+
+    def _check_effect(self, experiment):
+        """Raises ValueError for flags without effect, but of a run that goes on as it began."""
+        if not (Path(self.out) / DESCRIPTION_FILE).is_file():
+            experiment.check_effect(self.values)
 
     def _train(self, experiment, values, name):
         from keras_attn.training.devices import strategy_for, strategy_named
@@ -198,7 +203,7 @@ class Train:
         source = WarmStart.read(self.source, experiment) if self.source else None
         if source:
             experiment = source.adapted(experiment, values)
-            experiment.check_effect(values)
+            self._check_effect(experiment)
         run = train_checked(
             experiment,
             data=self.data,

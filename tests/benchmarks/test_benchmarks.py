@@ -197,7 +197,8 @@ def test_progressive_memory(tmp_path):
     plans = {"more": {"slots": (3, 2)}}
     arguments = (captions, tmp_path, tmp_path / "out", values, plans)
     two = progressive_memory.compare(*arguments, seeds=2)
-    assert all(re.fullmatch(r"[\d.]+ ± [\d.]+", row[2]) for row in cells(two))
+    errors = [row[place].split(" ± ")[1] for row in cells(two) for place in (2, 5)]
+    assert any(float(error) > 0 for error in errors)
     table = progressive_memory.compare(*arguments, seeds=1)
     rows = cells(table)
     first, more, state = rows

@@ -65,7 +65,14 @@ def test_sentences_are_parsed_by_name():
     assert all("(NP (" in answer.text and "(VP (" in answer.text for answer in answers)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in BUNDLED.glob("*.md")))
+NAMES = sorted(path.stem for path in BUNDLED.glob("*.md"))
+
+
+def test_the_bundled_models_are_found():
+    assert {"flickr8k_captioner", "polarity", "craft_parser"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_files_are_those_that_the_card_lists(name):
     for folder in sorted((BUNDLED / name).glob("[0-9]*")):
         listed = re.findall(

@@ -154,21 +154,37 @@ def test_values_without_effect_are_refused(name, off, on, idle):
 
 
 def test_what_a_field_needs_are_fields_of_a_recipe():
-    known, needed = {}, {}
-    for name in recipe_names():
-        for _, declared, _, _ in load_recipe(name).flags():
-            known.setdefault(declared.name, []).append(declared.metadata["range"])
-            needed |= declared.metadata["needs"]
-    assert needed.keys() <= known.keys()
-    for name, wanted in needed.items():
+    known, needed = {}, set()
+    for recipe in recipe_names():
+        for _, declared, _, _ in load_recipe(recipe).flags():
+            known.setdefault(declared.name, []).append(declared)
+            needed |= set(declared.metadata["needs"].items())
+    assert {"hard", "context", "slots", "cell"} <= {name for name, _ in needed} <= set(known)
+    for name, wanted in needed:
         for value in wanted if isinstance(wanted, tuple) else (wanted,):
-            assert any(limits.holds(value) for limits in known[name]), (name, value)
+            holds = [declared.metadata["range"].holds(value) for declared in known[name]]
+            assert value is True or any(holds)
 
 
 def test_the_command_line_refuses_a_flag_without_effect(tmp_path, capsys):
     flags = ["--data", str(tmp_path), "--out", str(tmp_path / "run"), "--samples", "4"]
     assert main(["train", "translator_rnn", *flags]) == 2
-    assert "Expected hard on with samples, which has no effect otherwise" in capsys.readouterr().err
+    wanted = "Expected hard to be set with samples, which has no effect otherwise. Received: hard"
+    assert wanted in capsys.readouterr().err
+
+
+def test_a_run_to_go_on_from_says_what_has_an_effect():
+    recipe = load_recipe("translator_rnn")
+    for hard in (False, True):
+        source = WarmStart(
+            Path("runs/begun"), "translator_rnn", recipe.replaced({"hard": hard}), {}, None, {}
+        )
+        adapted = source.adapted(recipe, {"samples": 4})
+        if hard:
+            adapted.check_effect({"samples": 4})
+        else:
+            with pytest.raises(ValueError, match="Expected hard to be set with samples"):
+                adapted.check_effect({"samples": 4})
 
 
 def test_other_contexts_of_a_captioner_are_refused():

@@ -202,28 +202,43 @@ def test_equals_muon_of_keras():
 
 
 @pytest.mark.parametrize(
-    ("shape", "matrix"), [((6, 2, 3), (6, 6)), ((2, 3, 7), (6, 7)), ((3, 3, 2, 19), (18, 19))]
+    ("path", "shape", "matrix"),
+    [
+        ("attention/query_kernel", (5, 2, 7), (5, 14)),
+        ("attention/output_kernel", (2, 7, 5), (14, 5)),
+        ("attention/query/kernel", (5, 2, 7), (5, 14)),
+        ("attention/attention_output/kernel", (2, 7, 5), (14, 5)),
+        ("convolution/kernel", (3, 5, 7), (15, 7)),
+        ("patches/kernel", (3, 3, 2, 5), (18, 5)),
+        ("cell/recurrent_kernel", (3, 11), (3, 11)),
+    ],
 )
-def test_kernels_of_more_axes_are_matrices(shape, matrix):
-    start, gradients = drawn({"attention/query_kernel": shape})
+def test_kernels_of_more_axes_are_matrices(path, shape, matrix):
+    start, gradients = drawn({path: shape})
     actual = ended(ClippedMuon(0.1), start, gradients)
-    flat = [{"kernel": step["attention/query_kernel"].reshape(matrix)} for step in gradients]
-    whole = {"kernel": start["attention/query_kernel"].reshape(matrix)}
+    flat = [{"kernel": step[path].reshape(matrix)} for step in gradients]
+    whole = {"kernel": start[path].reshape(matrix)}
     expected = ended(ClippedMuon(0.1), whole, flat)["kernel"]
-    np.testing.assert_allclose(
-        actual["attention/query_kernel"].reshape(matrix), expected, rtol=1e-5, atol=1e-6
-    )
+    np.testing.assert_allclose(actual[path].reshape(matrix), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_other_weights_are_adams():
-    paths = ("words/table", "logits/kernel", "body/kernel", "scale/gamma", "gate/kernel")
-    shapes = dict(zip(paths, ((5, 3), (3, 5), (3, 3), (3,), (3,))))
+    shapes = {
+        "words/table": (5, 3),
+        "logits/kernel": (3, 5),
+        "body/kernel": (3, 3),
+        "scale/gamma": (3,),
+        "gate/kernel": (7, 1),
+        "separable/depthwise_kernel": (3, 3, 2, 2),
+        "attention/query_kernel_lora_a": (7, 2),
+    }
+    paths = list(shapes)
     options = {"slow_layer": "body", "slow_rate": 0.5}
     actual = ended(ClippedMuon(0.1, matrix_rate=9.0, **options), *drawn(shapes))
     expected = ended(ClippedAdam(0.1, **options), *drawn(shapes))
     for path in paths:
         np.testing.assert_array_equal(actual[path], expected[path])
-    named = ended(ClippedMuon(0.1, exclude_layers=["body"]), *drawn(shapes))
+    named = ended(ClippedMuon(0.1, exclude_layers="body"), *drawn(shapes))
     np.testing.assert_array_equal(
         named["body/kernel"], ended(ClippedAdam(0.1), *drawn(shapes))["body/kernel"]
     )
@@ -248,6 +263,8 @@ def test_a_part_asks_for_muon():
     again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert again.get_config() == optimizer.get_config()
     assert not isinstance(Adam().build(17), ClippedMuon)
+    with pytest.raises(ValueError, match=r"Expected muon=0 with lora\. Received: muon=3, lora=8"):
+        Adam(muon=3.0, lora=8)
 
 
 def test_bad_arguments():

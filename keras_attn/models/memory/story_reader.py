@@ -14,8 +14,8 @@ from keras_attn.ops.memory_addressing import steps_read
 from keras_attn.ops.memory_network import newest_sentences
 from keras_attn.ops.take_by_row import take_by_row
 
-PRODUCTS = 10.0
-"""One over the standard deviation of new embeddings."""
+_PRODUCT_SCALE = 10.0
+"""One over the standard deviation of the embeddings of a new `SentenceEncoder`."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -51,7 +51,7 @@ class StoryReader(StoryModel):
         logits: float32 (B, V), of each word of the vocabulary.
 
     Raises:
-        ValueError: another encoder or memory, a size < 1, a probability out of its range.
+        ValueError: another encoder or memory, a number out of its range.
 
     Example:
         >>> from keras_attn.layers import DNCCell
@@ -140,7 +140,7 @@ class StoryReader(StoryModel):
         return self._logits(outputs, mask, False), ops.cast(shares, "float32")
 
     def _steps(self, batch, training):
-        """x float32 (B, S, E) of all steps, and their mask."""
+        """float32 (B, S, D or 3 D): x of all steps, and their mask."""
         story, question = (ops.cast(batch[key], "int32") for key in (STORY, QUESTION))
         newest = newest_sentences(has_words(story), self.memory_size)
         story, whole = ops.where(newest[..., None], story, PAD_ID), question[:, None]
@@ -155,7 +155,7 @@ class StoryReader(StoryModel):
         steps = ops.concatenate([ops.cast(part, "float32") for part in vectors], axis=1)
         if self.match_question:
             common = ops.cast(self.encoder(whole), "float32") * ops.ones_like(steps)
-            steps = ops.concatenate([steps, common, PRODUCTS * steps * common], axis=-1)
+            steps = ops.concatenate([steps, common, _PRODUCT_SCALE * steps * common], axis=-1)
         return self.dropped_out(steps, training=training), mask
 
     def _logits(self, outputs, mask, training):

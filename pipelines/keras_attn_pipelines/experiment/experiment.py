@@ -104,11 +104,10 @@ class Experiment:
                 continue
             if not any(_is_on(chosen.get(other), value) for other, value in needs.items()):
                 other = next((other for other in needs if other in chosen), min(needs))
-                received = f"{other}={chosen[other]}" if other in chosen else f"no {other}"
-                on = "on" if needs[other] is True else f"= {needs[other]}"
+                received = f"{other}={chosen[other]!r}" if other in chosen else f"no {other}"
                 raise ValueError(
-                    f"Expected {other} {on} with {name}, which has no effect otherwise. "
-                    f"Received: {received}, {name}={values[name]}"
+                    f"Expected {_wanted(other, needs[other])} with {name}, which has no effect "
+                    f"otherwise. Received: {received}, {name}={values[name]!r}"
                 )
 
     def settled(self) -> dict[str, Any]:
@@ -166,6 +165,14 @@ def _is_on(value, wanted):
     if wanted is True:
         return bool(value)
     return value in (wanted if isinstance(wanted, tuple) else (wanted,))
+
+
+def _wanted(name, wanted):
+    """The values of a field that another needs, for messages."""
+    if wanted is True:
+        return f"{name} to be set"
+    options = wanted if isinstance(wanted, tuple) else (wanted,)
+    return f"{name} of {' or '.join(map(repr, options))}"
 
 
 def _may_replace(metadata, value, other):

@@ -59,6 +59,13 @@ class Adam:
         least=0,
     )
 
+    def check(self):
+        """Raises ValueError for Muon with LoRA, which trains no whole matrix."""
+        if self.muon and self.lora:
+            raise ValueError(
+                f"Expected muon=0 with lora. Received: muon={self.muon:g}, lora={self.lora}"
+            )
+
     def notes(self, steps: int) -> list[str]:
         """See `Optimizer`: those of the schedule."""
         return self.schedule.notes(steps)

@@ -139,6 +139,7 @@ class PatchTransformer:
         "with pretrained: require the flags to resize pictures as the checkpoint wants them, or "
         "take the flags as they are",
         default=CHECKPOINT,
+        needs={"pretrained": True},
         choices=PREPROCESSING,
     )
     patch_size: int = option(
