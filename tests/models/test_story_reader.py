@@ -137,3 +137,10 @@ def test_bad_arguments():
         StoryReader(SentenceEncoder(V, 5), memory, planning_steps=-1)
     with pytest.raises(ValueError, match="dropout"):
         StoryReader(SentenceEncoder(V, 5), memory, dropout=1.5)
+
+
+def test_a_saved_model_steps_as_before(tmp_path):
+    model, inputs = reader(**MATCHED), batch()
+    model.save(tmp_path / "reader.keras")
+    again = keras.saving.load_model(tmp_path / "reader.keras")
+    np.testing.assert_allclose(again(inputs), model(inputs), atol=1e-6)

@@ -38,10 +38,10 @@ class StoryReader(StoryModel):
         memory: `MemoryRNN`, with a `DNCCell` or an `NTMCell`.
         memory_size: int > 0. Most sentences of a story that are read, the newest.
         by_word: bool. Whether each word is a step.
-        match_question: bool. Whether every step has the question, and its product with it.
-        planning_steps: int ≥ 0. Further steps that read the question before the answer.
         dropout: probability, 0 ≤ p < 1, of zeros in x and in y.
         seed: int or None. Of dropout.
+        match_question: bool. Whether every step has the question, and its product with it.
+        planning_steps: int ≥ 0. Further steps that read the question before the answer.
 
     Call arguments:
         batch: dict: STORY int32 (B, M, W) and QUESTION int32 (B, W').
@@ -126,8 +126,7 @@ class StoryReader(StoryModel):
         Returns:
             logits: float32 (B, V).
             weights: float32 (B, R, M): how much of what each of R heads read at the last step
-                had been written at each sentence, see `ops.steps_read`; rows sum to at
-                most 1.
+                had been written at each sentence, see `ops.steps_read`; rows sum to at most 1.
         """
         steps, mask = self._steps(batch, False)
         outputs, write, read = self.memory(steps, mask=mask, return_attention_scores=True)
@@ -144,17 +143,21 @@ class StoryReader(StoryModel):
         story, question = (ops.cast(batch[key], "int32") for key in (STORY, QUESTION))
         newest = newest_sentences(has_words(story), self.memory_size)
         story, whole = ops.where(newest[..., None], story, PAD_ID), question[:, None]
+        query = self.encoder(whole)
+        vectors, masks = [query + self.asked], [has_words(whole)]
         if self.by_word:
             rows, sentences, words = ops.shape(story)
             story = ops.reshape(story, (rows, sentences * words, 1))
-        asked = [question[..., None] if self.by_word else whole]
+            vectors = [self.encoder(question[..., None]) + self.asked]
+            masks = [has_words(question[..., None])]
         if self.planning_steps:
-            asked.append(ops.repeat(whole, self.planning_steps, axis=1))
-        mask = ops.concatenate([has_words(part) for part in (story, *asked)], axis=1)
-        vectors = [self.encoder(story), *(self.encoder(part) + self.asked for part in asked)]
-        steps = ops.concatenate([ops.cast(part, "float32") for part in vectors], axis=1)
+            vectors.append(ops.repeat(query + self.asked, self.planning_steps, axis=1))
+            masks.append(ops.repeat(has_words(whole), self.planning_steps, axis=1))
+        mask = ops.concatenate([has_words(story), *masks], axis=1)
+        vectors = [ops.cast(part, "float32") for part in (self.encoder(story), *vectors)]
+        steps = ops.concatenate(vectors, axis=1)
         if self.match_question:
-            common = ops.cast(self.encoder(whole), "float32") * ops.ones_like(steps)
+            common = ops.cast(query, "float32") * ops.ones_like(steps)
             steps = ops.concatenate([steps, common, _PRODUCT_SCALE * steps * common], axis=-1)
         return self.dropped_out(steps, training=training), mask
 
