@@ -201,6 +201,19 @@ def test_equals_muon_of_keras():
         np.testing.assert_allclose(actual[path], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [ClippedAdam, ClippedMuon])
+def test_gradients_of_two_steps_add_up_to_their_mean(kind):
+    start, gradients = drawn({"wide/kernel": (3, 7), "wide/bias": (7,)})
+    means = [
+        {path: (first[path] + second[path]) / 2 for path in start}
+        for first, second in (gradients[:2], gradients[2:])
+    ]
+    expected = ended(kind(0.1, clip_norm=1.0), start, means)
+    actual = ended(kind(0.1, clip_norm=1.0, gradient_accumulation_steps=2), start, gradients)
+    for path, value in expected.items():
+        np.testing.assert_allclose(actual[path], value, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("path", "shape", "matrix"),
     [
