@@ -24,7 +24,8 @@ from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.loss_scale import LossScaled, scaled_for
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.model_file import read_model_file
-from keras_attn.training.optimizers import ClippedAdam, ClippedMuon, ClippedSGD, paper_adam
+from keras_attn.training.muon import ClippedMuon
+from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.scheduled_sampling import ScheduledSampling

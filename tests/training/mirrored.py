@@ -13,7 +13,7 @@ import tensorflow as tf
 from keras_attn.contracts import IMAGE
 from keras_attn.training.devices import strategy_named
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.optimizers import ClippedMuon
+from keras_attn.training.muon import ClippedMuon
 from keras_attn.training.resume import Checkpoint
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.training.muon import ClippedMuon, orthogonalized
 from keras_attn.training.optimizers import (
     ClippedAdam,
-    ClippedMuon,
     ClippedSGD,
-    orthogonalized,
     paper_adam,
 )
 from keras_attn_pipelines.experiment import Adam, Cosine

@@ -80,7 +80,8 @@ class Adam:
             slow_layers: names of layers that learn at `slow_rate`.
             slow_from: first step at which they train.
         """
-        from keras_attn.training.optimizers import ClippedAdam, ClippedMuon
+        from keras_attn.training.muon import ClippedMuon
+        from keras_attn.training.optimizers import ClippedAdam
 
         kind, options = (
             (ClippedMuon, {"matrix_rate": self.muon}) if self.muon else (ClippedAdam, {})
