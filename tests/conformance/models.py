@@ -156,7 +156,11 @@ MODELS = {
         MemoryNetwork(13, 5, 2, memory_noise=0.0, linear_start=True)
     ),
     "story_reader": lambda: StoryReader(
-        SentenceEncoder(13, 5), MemoryRNN(DNCCell(keras.layers.LSTMCell(7), 7, 11, 3, 2)), 4
+        SentenceEncoder(13, 5),
+        MemoryRNN(DNCCell(keras.layers.LSTMCell(7), 7, 11, 3, 2)),
+        4,
+        match_question=True,
+        planning_steps=2,
     ),
     "language_model": lambda: ProgressiveLanguageModel(13, (3, 2), 5, 7, 3, dropout=0.0),
     "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),
