@@ -162,15 +162,15 @@ class Experiment:
 
 def _is_on(value, wanted):
     """Whether a field has the value, or one of the values, that another needs."""
-    if wanted is True:
-        return bool(value)
+    if isinstance(wanted, bool):
+        return bool(value) == wanted
     return value in (wanted if isinstance(wanted, tuple) else (wanted,))
 
 
 def _wanted(name, wanted):
     """The values of a field that another needs, for messages."""
-    if wanted is True:
-        return f"{name} to be set"
+    if isinstance(wanted, bool):
+        return f"{name} to be set" if wanted else f"no {name}"
     options = wanted if isinstance(wanted, tuple) else (wanted,)
     return f"{name} of {' or '.join(map(repr, options))}"
 

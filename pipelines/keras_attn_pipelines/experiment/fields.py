@@ -100,7 +100,8 @@ def option(
         repeated: whether the flag may be given several times, each with some of a tuple's items.
         group: heading of help under which the flag stands; "" for that of its part.
         needs: values of other fields, of any part. If none of the fields has such a value, this one
-            has no effect. A tuple has several such values; True stands for any but False, 0 and "".
+            has no effect. A tuple has several such values; False stands for False, 0 and "", and
+            True for any other.
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled, "group": group}

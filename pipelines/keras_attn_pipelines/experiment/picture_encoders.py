@@ -126,6 +126,9 @@ class KerasHub:
         return KerasHubEncoder.from_preset(self.preset)
 
 
+FROM_SCRATCH = {"pretrained": False}
+
+
 @part
 class PatchTransformer:
     """A Vision Transformer, from scratch or pretrained."""
@@ -143,22 +146,46 @@ class PatchTransformer:
         choices=PREPROCESSING,
     )
     patch_size: int = option(
-        "patch size in pixels; without pretrained", default=32, settled=True, least=1
+        "patch size in pixels; without pretrained",
+        default=32,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
     )
     num_vision_layers: int = option(
-        "layers in the Vision Transformer; without pretrained", default=6, settled=True, least=1
+        "layers in the Vision Transformer; without pretrained",
+        default=6,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
     )
     vision_dim: int = option(
-        "width of the Vision Transformer; without pretrained", default=256, settled=True, least=1
+        "width of the Vision Transformer; without pretrained",
+        default=256,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
     )
     vision_intermediate_dim: int = option(
-        "width of its feed-forward layers; without pretrained", default=1024, settled=True, least=1
+        "width of its feed-forward layers; without pretrained",
+        default=1024,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
     )
     num_vision_heads: int = option(
-        "its attention heads; without pretrained", default=4, settled=True, least=1
+        "its attention heads; without pretrained",
+        default=4,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
     )
     vision_dropout: float = option(
-        "its dropout probability; without pretrained", default=0.1, least=0, below=1
+        "its dropout probability; without pretrained",
+        default=0.1,
+        needs=FROM_SCRATCH,
+        least=0,
+        below=1,
     )
     vision: str = option(
         "of an imported captioner, whose decoder sees the class token, too: arguments of "

@@ -42,14 +42,29 @@ class TextEncoder:
         "layers, and of the attention's score",
         default=64,
         settled=True,
+        needs={"encoder": (RECURRENT, CONVOLUTIONAL, TRANSFORMER), "pooling": ATTENTION},
         least=1,
     )
     num_layers: int = option(
-        "layers of the LSTM or the Transformer", default=1, settled=True, least=1
+        "layers of the LSTM or the Transformer",
+        default=1,
+        settled=True,
+        needs={"encoder": (RECURRENT, TRANSFORMER)},
+        least=1,
     )
-    num_heads: int = option("attention heads of the Transformer", default=4, settled=True, least=1)
+    num_heads: int = option(
+        "attention heads of the Transformer",
+        default=4,
+        settled=True,
+        needs={"encoder": TRANSFORMER},
+        least=1,
+    )
     kernel_size: int = option(
-        "width of the convolutions in pieces", default=3, settled=True, least=1
+        "width of the convolutions in pieces",
+        default=3,
+        settled=True,
+        needs={"encoder": CONVOLUTIONAL},
+        least=1,
     )
     bigram_buckets: int = option(
         "buckets that embeddings of pairs of neighboring pieces are hashed into; 0: no pairs",

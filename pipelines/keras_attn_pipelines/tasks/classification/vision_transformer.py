@@ -6,6 +6,7 @@ from keras_attn.contracts import IMAGE, LOGITS
 from keras_attn_pipelines.data.vocabulary import LABELS
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
 from keras_attn_pipelines.experiment.parts import Built
+from keras_attn_pipelines.experiment.picture_encoders import FROM_SCRATCH
 from keras_attn_pipelines.experiment.picture_options import CHECKPOINT, PREPROCESSING
 
 
@@ -28,13 +29,23 @@ class VisionTransformer:
         needs={"pretrained": True},
         choices=PREPROCESSING,
     )
-    patch_size: int = option("patch size in pixels", default=16, settled=True, least=1)
-    num_layers: int = option("number of blocks", default=12, settled=True, least=1)
-    hidden_dim: int = option("width of the model", default=192, settled=True, least=1)
-    intermediate_dim: int = option(
-        "width of the feed-forward layers", default=768, settled=True, least=1
+    patch_size: int = option(
+        "patch size in pixels", default=16, settled=True, needs=FROM_SCRATCH, least=1
     )
-    num_heads: int = option("attention heads", default=3, settled=True, least=1)
+    num_layers: int = option(
+        "number of blocks", default=12, settled=True, needs=FROM_SCRATCH, least=1
+    )
+    hidden_dim: int = option(
+        "width of the model", default=192, settled=True, needs=FROM_SCRATCH, least=1
+    )
+    intermediate_dim: int = option(
+        "width of the feed-forward layers",
+        default=768,
+        settled=True,
+        needs=FROM_SCRATCH,
+        least=1,
+    )
+    num_heads: int = option("attention heads", default=3, settled=True, needs=FROM_SCRATCH, least=1)
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 
     def check(self):
