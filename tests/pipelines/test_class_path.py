@@ -28,6 +28,7 @@ pytestmark = [
 
 TRAIN = ["train", "vit_classifier", "--data", "x", "--out", "y"]
 CHOICES = BY_NAME["vit_classifier"].values
+SIZES = ("patch_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads")
 
 
 def train(data, out, *more, **choices):
@@ -225,13 +226,19 @@ def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path
 def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
     folder = write_folder(tmp_path / "checkpoint", "classifier")
     patch = json.loads(str(golden("classifier")["config.json"]))["patch_size"]
-    assert train(data, tmp_path / "run", pretrained=folder, epochs=1, image_size=5 * patch) == 0
+    size = 5 * patch
+    assert train(data, tmp_path / "run", pretrained=folder, image_size=size) == 2
+    assert "Expected no pretrained with patch_size" in capsys.readouterr().err
+    chosen = {key: value for key, value in CHOICES.items() if key not in SIZES}
+    begun = ["train", "vit-classifier", "--data", str(data), "--pretrained", str(folder)]
+    begun += flags({**chosen, "epochs": 1})
+    assert main([*begun, "--out", str(tmp_path / "run"), "--image-size", str(size)]) == 0
     outputs = Run(tmp_path / "run").model()
     assert (
         outputs.num_classes == 6
         and outputs.encoder.config.patch_size == patch != CHOICES["patch_size"]
     )
-    assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
+    assert main([*begun, "--out", str(tmp_path / "other"), "--image-size", str(size + 1)]) == 2
     assert "Expected image_size divisible by patch_size=" in capsys.readouterr().err
 
 
