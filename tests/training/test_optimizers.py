@@ -8,11 +8,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training.muon import ClippedMuon, orthogonalized
-from keras_attn.training.optimizers import (
-    ClippedAdam,
-    ClippedSGD,
-    paper_adam,
-)
+from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn_pipelines.experiment import Adam, Cosine
 
 

@@ -1,4 +1,4 @@
-"""Words that several commands have in their help."""
+"""Words of help and a default that several commands share."""
 
 from keras_attn_pipelines.recipes import recipe_names
 
