@@ -122,6 +122,7 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
     ("name", "off", "on", "idle"),
     [
         ("translator_rnn", {"hard": False}, {"hard": True}, {"samples": 3, "reward_weight": 1.0}),
+        ("translator_rnn", {"gumbel_temperature": 1.0, "hard": True}, None, {"reward_weight": 1.0}),
         ("flickr8k", {"context": "soft"}, {"context": "hard"}, {"samples": 3}),
         ("flickr8k", {"context": "mean"}, {"context": "hard"}, {"attention_dim": 7}),
         ("flickr8k", {"context": "hard"}, {"context": "soft"}, {"attention_penalty": 0.5}),
@@ -135,6 +136,7 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
         ),
         ("vit_classifier", {}, {"pretrained": "folder"}, {"preprocessing": "flags"}),
         ("vit_classifier", {"pretrained": "folder"}, {}, {"patch_size": 8, "num_layers": 2}),
+        ("flickr8k_vit", {"vision": '{"num_layers": 2}'}, {}, {"pretrained": "folder"}),
         ("flickr8k_vit", {"pretrained": "folder"}, {}, {"vision_dim": 8, "vision_dropout": 0.2}),
         ("text_classifier", {"encoder": "recurrent"}, {"encoder": "transformer"}, {"num_heads": 2}),
         ("text_classifier", {"encoder": "embeddings"}, {"encoder": "recurrent"}, {"num_layers": 2}),
@@ -145,6 +147,14 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
             {"encoder": "embeddings", "pooling": "attention"},
             {"hidden_dim": 7},
         ),
+        (
+            "images_stn",
+            {"transforms": ("none",)},
+            {"transforms": ("translation", "affine")},
+            {"read_size": 31, "bound": 0.2, "parallel": 2},
+        ),
+        ("images_stn", {"transforms": ("attention",)}, {}, {"parallel": 2}),
+        ("digits_stn", {"transforms": ("none",)}, {}, {"chooses_by": "places", "read_size": 37}),
         ("ntm_copy", {"cell": "lstm"}, {"cell": "dnc"}, {"num_slots": 7}),
         ("babi_memory_network", {"linear_start": False}, {}, {"linear_epochs": 7}),
         ("babi_memory_network", {}, {"linear_epochs": 0}, {"linear_patience": 5}),
@@ -169,7 +179,7 @@ def test_what_a_field_needs_are_fields_of_a_recipe():
     for recipe in recipe_names():
         for _, declared, _, _ in load_recipe(recipe).flags():
             known.setdefault(declared.name, []).append(declared)
-            needed |= set(declared.metadata["needs"].items())
+            needed |= {item for needs in declared.metadata["needs"] for item in needs.items()}
     assert {"hard", "context", "slots", "cell"} <= {name for name, _ in needed} <= set(known)
     for name, wanted in needed:
         for value in wanted if isinstance(wanted, tuple) else (wanted,):

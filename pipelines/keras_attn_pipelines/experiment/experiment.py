@@ -99,10 +99,12 @@ class Experiment:
         """
         chosen = self.values()
         for _, _, declared in self._fields():
-            name, needs = declared.name, declared.metadata["needs"]
-            if name not in values or values[name] == declared.default or not needs:
+            name = declared.name
+            if name not in values or values[name] == declared.default:
                 continue
-            if not any(_is_on(chosen.get(other), value) for other, value in needs.items()):
+            for needs in declared.metadata["needs"]:
+                if any(_is_on(chosen.get(other), value) for other, value in needs.items()):
+                    continue
                 other = next((other for other in needs if other in chosen), min(needs))
                 received = f"{other}={chosen[other]!r}" if other in chosen else f"no {other}"
                 raise ValueError(
@@ -164,7 +166,8 @@ def _is_on(value, wanted):
     """Whether a field has the value, or one of the values, that another needs."""
     if isinstance(wanted, bool):
         return bool(value) == wanted
-    return value in (wanted if isinstance(wanted, tuple) else (wanted,))
+    options = wanted if isinstance(wanted, tuple) else (wanted,)
+    return not set(options).isdisjoint(value if isinstance(value, tuple) else (value,))
 
 
 def _wanted(name, wanted):

@@ -83,7 +83,7 @@ def option(
     metavar: str = "",
     repeated: bool = False,
     group: str = "",
-    needs: Mapping[str, Any] | None = None,
+    needs: Mapping[str, Any] | tuple[Mapping[str, Any], ...] = (),
     **limits: Any,
 ) -> Any:
     """Declares a field of a part, which is also a command-line flag.
@@ -101,12 +101,13 @@ def option(
         group: heading of help under which the flag stands; "" for that of its part.
         needs: values of other fields, of any part. If none of the fields has such a value, this one
             has no effect. A tuple has several such values; False stands for False, 0 and "", and
-            True for any other.
+            True for any other; of a field that is a tuple, one item is enough. Of several such
+            dicts, each has to have a field with its value.
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled, "group": group}
     metadata |= {"inherited": inherited, "flag": flag, "metavar": metavar, "repeated": repeated}
-    metadata["needs"] = needs or {}
+    metadata["needs"] = (needs,) if isinstance(needs, Mapping) else needs
     return field(default=default, metadata=metadata)
 
 

@@ -39,7 +39,7 @@ class LocationSampling:
         "hard attention: weight of REINFORCE",
         default=0.1,
         inherited=True,
-        needs=HARD,
+        needs=(HARD, {"gumbel_temperature": False}),
         least=0,
         below=INFINITY,
     )

@@ -126,7 +126,11 @@ class KerasHub:
         return KerasHubEncoder.from_preset(self.preset)
 
 
+NOTHING = "{}"
+"""No arguments, as JSON."""
+NOT_IMPORTED = {"vision": NOTHING}
 FROM_SCRATCH = {"pretrained": False}
+OWN_SIZES = (FROM_SCRATCH, NOT_IMPORTED)
 
 
 @part
@@ -137,6 +141,7 @@ class PatchTransformer:
         "pretrained ViT, CLIP, SigLIP, DINO or DeiT: file, folder or hub name; none: train from "
         "scratch",
         default="",
+        needs=NOT_IMPORTED,
     )
     preprocessing: str = option(
         "with pretrained: require the flags to resize pictures as the checkpoint wants them, or "
@@ -149,48 +154,48 @@ class PatchTransformer:
         "patch size in pixels; without pretrained",
         default=32,
         settled=True,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=1,
     )
     num_vision_layers: int = option(
         "layers in the Vision Transformer; without pretrained",
         default=6,
         settled=True,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=1,
     )
     vision_dim: int = option(
         "width of the Vision Transformer; without pretrained",
         default=256,
         settled=True,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=1,
     )
     vision_intermediate_dim: int = option(
         "width of its feed-forward layers; without pretrained",
         default=1024,
         settled=True,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=1,
     )
     num_vision_heads: int = option(
         "its attention heads; without pretrained",
         default=4,
         settled=True,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=1,
     )
     vision_dropout: float = option(
         "its dropout probability; without pretrained",
         default=0.1,
-        needs=FROM_SCRATCH,
+        needs=OWN_SIZES,
         least=0,
         below=1,
     )
     vision: str = option(
         "of an imported captioner, whose decoder sees the class token, too: arguments of "
         "VisionTransformerConfig as JSON, which keras-attn import writes; instead of the others",
-        default="{}",
+        default=NOTHING,
         settled=True,
     )
 

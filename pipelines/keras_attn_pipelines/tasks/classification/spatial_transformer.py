@@ -16,6 +16,7 @@ TRANSFORMS = (*FIXED_ANGLE, "similarity", "affine", "projective", "thin_plate_sp
 SMALL, LITE0 = "small", "efficientnet_lite0"
 OWN = "backbone"
 """Name of the choice of no other encoder than the backbone."""
+TRANSFORMED = {"transforms": TRANSFORMS}
 FEATURES, PLACES = "features", "places"
 APART, MOST_PARALLEL = 40, 9
 """Degrees between the angles at which parallel transformers start, and how many fill a circle."""
@@ -43,6 +44,7 @@ class SpatialTransforms:
         "height and width of a transformer's output, in pixels",
         default=28,
         settled=True,
+        needs=TRANSFORMED,
         least=2,
         most=4096,
     )
@@ -50,6 +52,7 @@ class SpatialTransforms:
         "largest deviation of each transformation parameter from its initial value",
         default=None,
         settled=True,
+        needs=TRANSFORMED,
         least=1e-6,
         most=1e6,
     )
@@ -58,6 +61,7 @@ class SpatialTransforms:
         f"start; 1 where the first transform is {' or '.join(FIXED_ANGLE)}",
         default=1,
         settled=True,
+        needs={"transforms": tuple(name for name in TRANSFORMS if name not in FIXED_ANGLE)},
         least=1,
         most=MOST_PARALLEL,
     )
@@ -214,6 +218,7 @@ class DigitSpatialTransformer:
         f"input of the localization network; {PLACES} of features suit clutter",
         default=FEATURES,
         settled=True,
+        needs=TRANSFORMED,
         choices=(FEATURES, PLACES),
     )
     dropout: float = option("dropout probability", default=0.0, least=0, below=1)
