@@ -1,6 +1,5 @@
 """Multi-stage trainings, each by one command.
 
-    python -m benchmarks.stages translator --data multi30k --out bench
     python -m benchmarks.stages captioner --data flickr8k --out bench
 
 Trains each stage into a folder of its name, averages the weights of some, and scores every run with
@@ -52,28 +51,8 @@ class Model(NamedTuple):
     scores: tuple[str, ...]
 
 
-GERMAN = {"source_column": "en", "target_column": "de"}
 AUGMENTED = {"flip": True, "crop": 0.7}
 MODELS = {
-    "translator": Model(
-        "translator_transformer",
-        {
-            "plain": Stage({**GERMAN, "epochs": 15}),
-            "consistent": Stage(
-                {
-                    **GERMAN,
-                    "r_drop": 5.0,
-                    "epochs": 32,
-                    "learning_rate": 2e-3,
-                    "warmup_steps": 400,
-                },
-                "plain",
-            ),
-        },
-        (),
-        ("dev", "test_2016_flickr"),
-        ("BLEU", "chrF"),
-    ),
     "captioner": Model(
         "flickr8k_transformer",
         {
