@@ -14,7 +14,8 @@ steps,
 - the same CNN on windows of 38×38 pixels around the true center of each digit, as they are and with
   the digit turned upright: what a spatial transformer could gain at most.
 
-What has been measured before in the folder is taken as it is.
+`--image-size 128` enlarges the pictures for the networks of the recipe. What has been measured
+before in the folder is taken as it is, so that another size needs another folder.
 """
 
 import time
@@ -167,29 +168,41 @@ def plain_accuracy(data, seed: int, epochs: int, augmented: bool) -> tuple[float
     return 100 * network.evaluate(splits["test"], verbose=0)[1], network.count_params()
 
 
-def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
+def measured(name: str, data, out, seed: int, epochs: int | None, size: int) -> dict:
     """Accuracy, parameters and CPU minutes of one training."""
     print(f"{name}, seed {seed}: training", flush=True)
     epochs = epochs or images_stn.RECIPE.fit.epochs
     if name in (PLAIN, AUGMENTED):
         work = plain_accuracy, data, seed, epochs, name == AUGMENTED
     else:
-        values = {"seed": seed, "image_size": SIZE, "epochs": epochs, **VALUES[name]}
+        values = {"seed": seed, "image_size": size, "epochs": epochs, **VALUES[name]}
         recipe = images_stn.RECIPE.replaced(values)
         work = trainings.accuracy_of, recipe, str(data), out / "run", "images_stn"
     (accuracy, parameters), minutes = trainings.minutes_of(*work, clock=time.process_time)
     return {"accuracy": accuracy, "parameters": parameters, "minutes": minutes}
 
 
-def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
-    """Trains what has not been trained, and returns the table."""
+def compare(
+    digits, out, seeds: int, epochs: int | None = None, networks=NETWORKS, size: int = SIZE
+) -> str:
+    """Trains what has not been trained, and returns the table.
+
+    Args:
+        digits: path of mnist.npz.
+        out: folder of the trainings.
+        seeds: number of trainings of each network.
+        epochs: of each; None: the recipe's.
+        networks: some of `NETWORKS`.
+        size: of the pictures as the recipe's networks see them, in pixels.
+    """
     out, rows = Path(out), []
-    for number, name in enumerate(NETWORKS, 1):
+    for name in networks:
+        number = 1 + NETWORKS.index(name)
         pictures = f"digits-{number}" if name in (PLACED, UPRIGHT) else "digits"
         data, records = write_digits(digits, out / pictures, name), []
         for seed in range(seeds):
             folder = out / f"{number}-{seed}"
-            work = measured, name, data, folder, seed, epochs
+            work = measured, name, data, folder, seed, epochs, size
             records.append(trainings.recorded(folder / RECORD, *work))
         accuracies = [record["accuracy"] for record in records]
         each = ", ".join(f"{accuracy:.1f}" for accuracy in accuracies)
@@ -204,5 +217,8 @@ if __name__ == "__main__":
     parser = trainings.training_parser(__doc__, "", "each")
     parser.add_argument("--digits", required=True, help="mnist.npz, with keys as in Keras")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
+    parser.add_argument("--only", nargs="+", default=NETWORKS, choices=NETWORKS)
+    parser.add_argument("--image-size", type=int, default=SIZE, help="of the recipe's networks")
     given = parser.parse_args()
-    print(compare(given.digits, given.out, given.seeds, given.epochs))
+    usual = given.digits, given.out, given.seeds, given.epochs
+    print(compare(*usual, given.only, given.image_size))

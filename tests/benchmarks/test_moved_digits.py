@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from benchmarks import moved_digits
+from keras_attn_pipelines.runs.run import Run
 from tests.benchmarks.test_benchmarks import cells
 
 
@@ -56,3 +57,7 @@ def test_networks_are_compared(digits, tmp_path):
     first = moved_digits.compare(digits, tmp_path / "out", seeds=1, epochs=1)
     assert [row[0] for row in cells(first)] == list(moved_digits.NETWORKS)
     assert moved_digits.compare(digits, tmp_path / "out", seeds=1, epochs=1) == first
+    larger = digits, tmp_path / "large", 1, 1, [moved_digits.RECIPE], 37
+    assert [row[0] for row in cells(moved_digits.compare(*larger))] == [moved_digits.RECIPE]
+    run = Run(tmp_path / "large" / "5-0" / "run")
+    assert run.experiment().values()["image_size"] == 37
