@@ -60,6 +60,7 @@ from keras_attn.layers import (
     WeightNormalizedDense,
 )
 from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner.familiarity import Familiarity
 from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.captioner.hard_attention import HardAttention
 from keras_attn.models.captioner.soft_attention import SoftAttention
@@ -170,6 +171,12 @@ def _spatial_transformer_classifier(**kwargs):
         transformers.append(SpatialTransformer(localization, Affine(), (3, 5), **options))
     encoder = keras.layers.Conv2D(2, 3)
     return SpatialTransformerClassifier(transformers, encoder, 7, 0.2, True, 2, **kwargs)
+
+
+def _familiarity(**kwargs):
+    layer, random = Familiarity(7, 3, **kwargs), np.random.default_rng(0)
+    layer.adapt(*(random.normal(mean, size=(11, 7)) for mean in (0, 0, 5)))
+    return layer
 
 
 def _hub_encoder(**kwargs):
@@ -626,6 +633,7 @@ CASES = {
         ((2, 11),),
         integers=((0, 13),),
     ),
+    "familiarity": Case(_familiarity, ((2, 11, 7),)),
     "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }
