@@ -39,7 +39,7 @@ class Model(NamedTuple):
     Attributes:
         recipe: name of the recipe.
         stages: in their order, by name.
-        averaged: names of the stages whose mean is another run; none for no such run.
+        averaged: names of the stages whose mean is another run.
         splits: that are scored.
         scores: heads of the table, as `keras-attn evaluate` has them.
     """
@@ -112,10 +112,9 @@ def compare(model: Model, data, out, cache=None, precision: str = "auto") -> str
         runs[name] = trainings.ended_run(
             experiment, data, out / name, model.recipe, source=start, **usual
         )
-    if model.averaged:
-        folder = out / MEAN
-        done = (folder / DESCRIPTION_FILE).is_file()
-        runs[MEAN] = Run(folder) if done else average([runs[n] for n in model.averaged], folder)
+    folder = out / MEAN
+    done = (folder / DESCRIPTION_FILE).is_file()
+    runs[MEAN] = Run(folder) if done else average([runs[n] for n in model.averaged], folder)
     for name, run in runs.items():
         for split, measured in evaluate_splits(run, data, model.splits, reuse=True).items():
             cells = (measured.cells.get(head, "") for head in model.scores)

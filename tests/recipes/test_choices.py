@@ -136,7 +136,12 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
         ),
         ("vit_classifier", {}, {"pretrained": "folder"}, {"preprocessing": "flags"}),
         ("vit_classifier", {"pretrained": "folder"}, {}, {"patch_size": 8, "num_layers": 2}),
-        ("flickr8k_vit", {"vision": '{"num_layers": 2}'}, {}, {"pretrained": "folder"}),
+        (
+            "flickr8k_vit",
+            {"vision": '{"num_layers": 2}'},
+            {},
+            {"pretrained": "folder", "vision_dim": 8, "vision_dropout": 0.2},
+        ),
         ("flickr8k_vit", {"pretrained": "folder"}, {}, {"vision_dim": 8, "vision_dropout": 0.2}),
         ("text_classifier", {"encoder": "recurrent"}, {"encoder": "transformer"}, {"num_heads": 2}),
         ("text_classifier", {"encoder": "embeddings"}, {"encoder": "recurrent"}, {"num_layers": 2}),
@@ -150,7 +155,7 @@ def test_hard_attention_starts_from_soft_and_soft_from_hard():
         (
             "images_stn",
             {"transforms": ("none",)},
-            {"transforms": ("translation", "affine")},
+            {"transforms": ("affine", "translation")},
             {"read_size": 31, "bound": 0.2, "parallel": 2},
         ),
         ("images_stn", {"transforms": ("attention",)}, {}, {"parallel": 2}),
