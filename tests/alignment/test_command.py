@@ -91,6 +91,7 @@ def test_long_pairs_are_announced_and_shown_while_they_are_worked_on(files, monk
         (["a.en", "a.de", "--out", "none/links"], "Expected a file in a folder that exists"),
         (["a.en", "a.de", "--save", "."], "Expected a new folder"),
         (["a.en", "a.de", "--gold", "a.de"], "a.de, line 1: das"),
+        (["a.en", "a.de", "--gold-base", "1"], "Expected --gold with --gold-base. Received: none"),
     ],
 )
 def test_bad_input_ends_with_one_line(files, capsys, asked, message):

@@ -82,6 +82,20 @@ def test_predict(model, capsys):
     assert len(printed.out.splitlines()) == 1
 
 
+def test_there_is_one_answer(run, tmp_path, capsys):
+    folder = str(run.folder)
+    wanted = "Expected n_best=1 for a model with one answer. Received: n_best=3"
+    for command in (["predict", folder, "0 1"], ["export", folder, str(tmp_path / "model")]):
+        assert main([*command, "--n-best", "3"]) == 2
+        assert wanted in capsys.readouterr().err
+
+
+def test_a_run_has_its_recipe(run, data, tmp_path, capsys):
+    command = ["evaluate", str(run.folder), "--data", data, "--recipe", str(tmp_path / "mine.py")]
+    assert main(command) == 2
+    assert "Expected no --recipe for a run, which has its own." in capsys.readouterr().err
+
+
 def test_explain_draws_the_heads(model, tmp_path, capsys):
     out = tmp_path / "heads.png"
     assert main(["explain", str(model), "0 1 1", "--out", str(out)]) == 0

@@ -74,12 +74,12 @@ class Recipes:
         return Run(folder)
 
     def _exported(self, name):
-        """Path of the model's folder, with two answers to each request and scores on its card."""
+        """Path of the model's folder, with scores on its card."""
         run, folder = self.run(name), self.folder / f"model-{name}"
         command = ["export", str(run.folder), str(folder), "--data", self.data(name)]
         with locked(made_folder(self.folder / f"making-{name}")):
             if not (folder / "README.md").exists():
-                _run([*command, "--n-best", "2"])
+                _run([*command, "--n-best", str(_row(name).n_best)])
         return folder
 
 

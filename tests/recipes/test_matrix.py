@@ -70,7 +70,7 @@ def first_requests(run, data, count=3):
 
 
 def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(row, run, model, recipes):
-    service = run.service(n_best=2)
+    service = run.service(n_best=row.n_best)
     assert not unservable_ops(model / "1")
     signatures = tf.saved_model.load(str(model / "1")).signatures
     requests = first_requests(run, recipes.data(row.name))

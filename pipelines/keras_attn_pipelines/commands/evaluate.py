@@ -70,6 +70,11 @@ class Evaluate:
         given = {key: value for key, value in given.items() if value is not None}
         scored = {"metric_tokenization": self.metric_tokenization, "clip": self.clip}
         if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
+            if self.recipe:
+                raise ValueError(
+                    "Expected no --recipe for a run, which has its own. "
+                    f"Received: --recipe {self.recipe}"
+                )
             return evaluate(Run(path), self.data, self.split, **given, **scored)
         if given:
             raise ValueError(

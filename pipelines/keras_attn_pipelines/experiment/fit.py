@@ -11,7 +11,11 @@ class Fit:
 
     epochs: int = option("passes over the training records", default=10, least=1, group=COMMON)
     batch_size: int = option(
-        "batch size in records, across all devices", default=32, least=1, group=COMMON
+        "batch size in records, across all devices",
+        default=32,
+        needs={"batch_tokens": False},
+        least=1,
+        group=COMMON,
     )
     batch_tokens: int = option(
         "batch size in tokens per side, across all devices; 0: use batch_size",

@@ -203,8 +203,9 @@ class Run:
             max_pixels: int, or None for the default; see `PictureFormat`.
 
         Raises:
-            ValueError: as `model` and `vocabularies`, vocabularies of another model, or
-                `max_pixels` out of range or for a model that does not take pictures.
+            ValueError: as `model` and `vocabularies`, vocabularies of another model, several
+                answers of a model that has one, or `max_pixels` out of range or for a model that
+                does not take pictures.
         """
         experiment = self.experiment()
         if beam_width is not None and not experiment.task.spec.searches:
@@ -221,6 +222,10 @@ class Run:
                     f"Received: {vocabulary.vocabulary_size}"
                 )
         service = experiment.work.service(model, vocabularies, experiment.model, beam_width, n_best)
+        if n_best > 1 and service.metadata().get("n_best", 1) == 1:
+            raise ValueError(
+                f"Expected n_best=1 for a model with one answer. Received: n_best={n_best}"
+            )
         if max_pixels is not None:
             with_max_pixels(service, max_pixels)
         return service

@@ -134,6 +134,8 @@ def _options(arguments):
     if chosen and not arguments.attention:
         received = ", ".join(chosen)
         raise ValueError(f"Expected --attention with {received}. Received: none")
+    if arguments.gold_base and not arguments.gold:
+        raise ValueError("Expected --gold with --gold-base. Received: none")
     return AlignerOptions(**given)
 
 

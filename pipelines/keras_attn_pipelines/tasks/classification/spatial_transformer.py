@@ -117,7 +117,11 @@ class SpatialTransformer:
         kinds={OWN: OwnNetwork, **ENCODERS},
         settled=True,
     )
-    fine_tune: bool = option(f"train the weights of {LITE0}, or of the encoder, too", default=False)
+    fine_tune: bool = option(
+        f"train the weights of {LITE0}, or of the encoder, too",
+        default=False,
+        needs={"backbone": LITE0, "encoder": tuple(ENCODERS)},
+    )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 
     def check(self):
