@@ -1,8 +1,8 @@
-"""Trainings in stages: each goes on from an earlier one, and nothing is trained twice."""
+"""A captioner in stages: each goes on from the one before, and nothing is trained twice."""
 
 import pytest
 
-from benchmarks import stages, trainings
+from benchmarks import captioner_stages, trainings
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.runs.run import Run
 
@@ -27,20 +27,16 @@ TINY = {
 
 def test_the_captioner_in_two_stages_and_their_mean(tmp_path, monkeypatch):
     data = write_scenes(tmp_path / "data", train=11, dev=3, test=2, novel=2)
-    model = stages.MODELS["captioner"]
-    first, second = model.stages.values()
-    small = {
-        "tuned": first._replace(values={**first.values, **TINY}),
-        "rewarded": second._replace(values={**second.values, "epochs": 1, "average": 1}),
-    }
-    given = model._replace(stages=small), data, tmp_path / "out", tmp_path / "cache"
-    table = stages.compare(*given)
-    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]
-    assert rows == [["tuned", "dev"], ["rewarded", "dev"], ["mean", "dev"]]
+    less = {"tuned": TINY, "rewarded": {"epochs": 1, "average": 1}}
+    small = {name: {**captioner_stages.STAGES[name], **values} for name, values in less.items()}
+    given = data, tmp_path / "out", tmp_path / "cache", "auto", small
+    table = captioner_stages.compare(*given)
+    rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert rows == ["tuned", "rewarded", "mean"]
     experiment = Run(tmp_path / "out" / "rewarded").experiment()
     assert experiment.task.bleu_weight == 0.5 and experiment.values()["hidden_dim"] == 6
     assert Run(tmp_path / "out" / "mean").description["mean_of"]
     with monkeypatch.context() as patch:
         patch.setattr(trainings, "train", None)
-        patch.setattr(stages, "average", None)
-        assert stages.compare(*given) == table
+        patch.setattr(captioner_stages, "average", None)
+        assert captioner_stages.compare(*given) == table
