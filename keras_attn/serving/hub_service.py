@@ -143,7 +143,9 @@ def hub_service(
             views, shown = HUB_PICTURE_VIEWS, (*shown, PROMPT_WEIGHTS)
         explain = functools.partial(search.explain, pieces)
         explained = function_of(explain, (*SAID, *shown))
-    examples, notes = {SOURCE: b"a"}, {} if attention else {WITHOUT_VIEWS: WAY_OUT}
+    examples, notes = {SOURCE: b"a"}, {"n_best": getattr(strategy, "n_best", 1)}
+    if not attention:
+        notes[WITHOUT_VIEWS] = WAY_OUT
     if reads_pictures:
         examples = {IMAGE: warm_up_picture(), **({} if prompt is not None else examples)}
         notes |= PictureReader(PictureFormat(size, size)).metadata()

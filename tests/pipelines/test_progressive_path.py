@@ -142,6 +142,8 @@ def test_answers(model):
 def test_predict_and_explain(model, tmp_path, capsys):
     assert main(["predict", str(model), "the film is"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main(["predict", str(model), "the film is", "--n-best", "2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
     out = tmp_path / "slots.png"
     assert main(["explain", str(model), "the film is", "--out", str(out)]) == 0
     with Image.open(out) as picture:

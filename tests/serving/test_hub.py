@@ -121,6 +121,7 @@ def test_a_served_model_answers_as_in_python(name, task_named, tmp_path):
         columns[IMAGE] = [black] * len(good) + [black, b"no picture"]
     answers = model.outputs("serving_default", columns)
     assert [text.decode() for text in answers[TEXT][: len(good), 0]] == expected
+    assert answers[TEXT].shape[1] == service.metadata()["n_best"] == 2
     assert np.all(answers[SCORE][: len(good)] < 0)
     assert not any(answers[ERROR][: len(good)]) and all(answers[ERROR][len(good) :])
     assert not any(answers[TEXT][len(good) :].ravel())

@@ -43,9 +43,11 @@ def next_word_service(model, words, most: int, n_best: int) -> FunctionService:
     """
     if n_best < 1:
         raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
-    reader = _Reader(model, words, most, min(n_best, len(words.names)))
+    n_best = min(n_best, len(words.names))
+    reader = _Reader(model, words, most, n_best)
     views = [Matrix(WEIGHTS, Strings(SLOTS, "slots"), Strings(SOURCE_PIECES, "words"))]
-    return FunctionService(model, {WORDS: words}, reader.explain, SERVED, views)
+    notes = {"n_best": n_best}
+    return FunctionService(model, {WORDS: words}, reader.explain, SERVED, views, notes=notes)
 
 
 class _Reader:
