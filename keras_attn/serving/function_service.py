@@ -36,7 +36,8 @@ class FunctionService(Service):
         views: declared views and notes of the answers, see `keras_attn.viz.declared`; the first is
             what `explain` draws.
         examples: bytes that can be answered, by the name of an input; b"a" for others.
-        notes: further metadata of JSON types, such as SCORE_UNIT.
+        notes: further metadata of JSON types, such as SCORE_UNIT; "n_best" is the number of texts
+            or labels of each answer, if there are several.
         explained: function of the signature `explain`, of the same inputs; None: `function`.
 
     Raises:
