@@ -21,6 +21,11 @@ from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 class Strategy(ConfigFields, abc.ABC):
     """Abstract: how hypotheses are chosen, as by `Greedy`, `Beam`, `Sampling` and `Exhaustive`."""
 
+    @property
+    def num_answers(self) -> int:
+        """Hypotheses of an example that are returned: `n_best` of searches, `n` of `Sampling`."""
+        return getattr(self, "n_best", getattr(self, "n", 1))
+
     def run(
         self,
         stepper: Stepper,

@@ -162,7 +162,7 @@ class GenerationService(Service):
         return {
             "beam_width": getattr(self.strategy, "width", 1),
             "length_alpha": getattr(self.strategy, "alpha", 0.0),
-            "n_best": getattr(self.strategy, "n_best", 1),
+            "n_best": self.strategy.num_answers,
             "max_length": self.length.most,
             **self.reader.metadata(),
             **self.writer.metadata(),

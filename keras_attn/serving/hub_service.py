@@ -143,7 +143,7 @@ def hub_service(
             views, shown = HUB_PICTURE_VIEWS, (*shown, PROMPT_WEIGHTS)
         explain = functools.partial(search.explain, pieces)
         explained = function_of(explain, (*SAID, *shown))
-    examples, notes = {SOURCE: b"a"}, {"n_best": getattr(strategy, "n_best", 1)}
+    examples, notes = {SOURCE: b"a"}, {"n_best": strategy.num_answers}
     if not attention:
         notes[WITHOUT_VIEWS] = WAY_OUT
     if reads_pictures:

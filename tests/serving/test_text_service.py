@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
-from keras_attn.decoding import Beam, Greedy
+from keras_attn.decoding import Beam, Greedy, Sampling
 from keras_attn.models import RecurrentSeq2Seq
 from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient, RestClient
@@ -167,6 +167,15 @@ def test_answers_end_within_their_room(service):
     assert (lengths <= 2 * (pieces + 1) + 16).all()
     for row, length in enumerate(lengths):
         assert answer["tokens"][row, 0, length - 1] == END_ID
+
+
+@pytest.mark.parametrize(
+    "strategy, most", [(Greedy(), 1), (Beam(3, n_best=2), 2), (Sampling(n=3), 3)]
+)
+def test_the_metadata_say_how_many_answers_there_are(strategy, most):
+    service = text_service(strategy)
+    answers = service.answer(tf.constant(["a"]))
+    assert answers[TEXT].shape[1] == service.metadata()["n_best"] == most
 
 
 def test_what_an_export_holds(service, tiny_text_export):
