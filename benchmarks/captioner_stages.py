@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import trainings
 from keras_attn_pipelines.recipes import load_recipe
-from keras_attn_pipelines.runs.average import average
+from keras_attn_pipelines.runs.combined import average
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 from keras_attn_pipelines.runs.warm_start import WarmStart

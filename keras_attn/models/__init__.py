@@ -19,6 +19,7 @@ from keras_attn.models.data_to_text.fact_encoder import FactEncoder, FactTokens
 from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder
 from keras_attn.models.dual_encoder.dual_encoder import DualEncoder
 from keras_attn.models.dual_encoder.text_encoder import TextEncoder
+from keras_attn.models.ensemble import Ensemble
 from keras_attn.models.image_encoders.applications_encoder import ApplicationsEncoder
 from keras_attn.models.image_encoders.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.image_encoders.efficientnet_lite2_encoder import EfficientNetLite2Encoder

@@ -39,8 +39,9 @@ def precision_of(model) -> str:
 
 def _precise(model):
     """Layers that compute in float32 under any precision."""
-    if hasattr(model, "float32_layers"):
-        return model.float32_layers()
+    named = [part for part in model._flatten_layers() if hasattr(part, "float32_layers")]
+    if named:
+        return [layer for part in named for layer in part.float32_layers()]
     outputs = {id(tensor) for tensor in keras.tree.flatten(getattr(model, "outputs", []))}
     return [
         layer

@@ -33,16 +33,9 @@ def rescored(model, answers):
     return np.stack(scores, axis=1), np.stack(weights, axis=1)
 
 
-@pytest.mark.parametrize("prefix", [None, PREFIX], ids=["free", "prefix"])
-@pytest.mark.parametrize(
-    "strategy",
-    rows([Greedy(), Beam(3, 0.7, 3), Sampling(seed=5, n=3)], [Beam(3, 0.7, 3)]),
-    ids=["greedy", "beam", "draws"],
-)
-def test_reported_is_recomputed(model, strategy, prefix):
-    call = tf.function(lambda source: decode(model, source, strategy, LENGTH, prefix=prefix))
-    result = [np.array(part) for part in call(tf.constant(SOURCES))]
-    tokens, lengths, scores, token_scores, weights = result
+def check_recomputed(model, result, prefix=None):
+    """That a `DecodeResult` of SOURCES has the scores and weights of a model's call."""
+    tokens, lengths, _, token_scores, weights = map(np.array, result)
     again, attended = rescored(model, tokens)
     forced = np.zeros((3, 1), int) if prefix is None else np.sum(prefix > 0, axis=1)[:, None]
     place = np.arange(tokens.shape[2])
@@ -51,8 +44,20 @@ def test_reported_is_recomputed(model, strategy, prefix):
     np.testing.assert_allclose(weights, np.where(chosen[..., None], attended, 0), atol=2e-5)
     assert (tokens != PAD_ID).sum(axis=-1).tolist() == lengths.tolist()
     assert tokens.max() < VOCABULARY
+
+
+@pytest.mark.parametrize("prefix", [None, PREFIX], ids=["free", "prefix"])
+@pytest.mark.parametrize(
+    "strategy",
+    rows([Greedy(), Beam(3, 0.7, 3), Sampling(seed=5, n=3)], [Beam(3, 0.7, 3)]),
+    ids=["greedy", "beam", "draws"],
+)
+def test_reported_is_recomputed(model, strategy, prefix):
+    call = tf.function(lambda source: decode(model, source, strategy, LENGTH, prefix=prefix))
+    result = call(tf.constant(SOURCES))
+    check_recomputed(model, result, prefix)
     if not isinstance(strategy, Beam):
-        np.testing.assert_allclose(scores, token_scores.sum(axis=-1), atol=1e-4)
+        np.testing.assert_allclose(result.scores, np.sum(result.token_scores, axis=-1), atol=1e-4)
 
 
 def test_width_one_is_greedy(model):

@@ -14,7 +14,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.scenes import RECIPE
-from keras_attn_pipelines.runs import fitting
+from keras_attn_pipelines.runs import combined, fitting
 from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
@@ -102,18 +102,51 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
         np.testing.assert_allclose(weight, other, atol=1e-6)
 
 
-def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
-    other = shutil.copytree(run.folder, tmp_path / "other")
+def moved(run, folder, change):
+    """A copy of a run whose weights are larger by a number; its description has another digest."""
+    shutil.copytree(run.folder, folder)
     model = run.model()
-    model.set_weights([weight + 2.0 for weight in weights(model)])
-    model.save(other / "model.keras")
+    model.set_weights([weight + change for weight in weights(model)])
+    model.save(folder / "model.keras")
+    return folder
+
+
+def unverified(folder):
+    """A run whose description has no digest."""
+    description = json.loads((folder / "recipe.json").read_text())
+    del description["kept"]
+    (folder / "recipe.json").write_text(json.dumps(description))
+    return Run(folder)
+
+
+def test_captioners_answer_together(run, data, tmp_path, capsys):
+    other = unverified(moved(run, tmp_path / "other", 0.3))
+    together = combined.ensemble([run, other], tmp_path / "ensemble")
+    pictures = [path.read_bytes() for path in sorted(data.glob("**/*.png"))[:2]]
+    answers = [one.service().explain(np.array(pictures)) for one in (run, other, together)]
+    assert len({np.asarray(answer["weights"]).shape[3:] for answer in answers}) == 1
+    captions = np.array([b"a large red circle", b"a circle"])
+    scores = [
+        np.exp(one.service().score(np.array(pictures), captions)["token_scores"])
+        for one in (run, other, together)
+    ]
+    np.testing.assert_allclose(scores[2], np.mean(scores[:2], axis=0), atol=1e-5)
+    folder = tmp_path / "model"
+    assert main(["export", str(together.folder), str(folder), "--no-evaluate"]) == 0
+    assert main(["evaluate", str(folder), "--data", str(data)]) == 0
+    capsys.readouterr()
+    command = ["export", str(together.folder), str(folder), "--data", str(data), "--familiarity"]
+    assert main(command) == 2
+    assert "Expected a captioner of pictures for a familiarity" in capsys.readouterr().err
+
+
+def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
+    other = moved(run, tmp_path / "other", 2.0)
     out = tmp_path / "mean"
     command = ["average", str(run.folder), str(other), "--out", str(out)]
     assert main(command) == 2
     assert "model.keras. Received: a damaged or different file" in capsys.readouterr().err
-    description = json.loads((other / "recipe.json").read_text())
-    del description["kept"]
-    (other / "recipe.json").write_text(json.dumps(description))
+    unverified(other)
     assert main(command) == 0
     for each_weight, mean in zip(weights(run.model()), weights(Run(out).model()), strict=True):
         np.testing.assert_allclose(mean, each_weight + 1, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Commands that make runs: `train`, `import`, `average`."""
+"""Commands that make runs: `train`, `import`, `average`, `ensemble`."""
 
 from dataclasses import field
 from pathlib import Path
@@ -129,20 +129,45 @@ class Import:
         print(escape_terminal(f"imported: {run.folder}\n{exchange.next_steps(run)}"))
 
 
+class Combination:
+    """Abstract: makes a run of several, by a function of `runs.combined`."""
+
+    how: ClassVar[str]
+    done: ClassVar[str]
+    runs: tuple[str, ...]
+    out: str
+
+    def run(self):
+        """Writes the run."""
+        for folder in self.runs:
+            check_run(folder)
+        check_movable_folder(self.out)
+        from keras_attn_pipelines.runs import combined
+        from keras_attn_pipelines.runs.run import Run
+
+        run = getattr(combined, self.how)([Run(folder) for folder in self.runs], self.out)
+        print(escape_terminal(f"{self.done}: {run.folder}"))
+
+
 @part
-class Average:
+class Average(Combination):
     """average the weights of several runs"""
+
+    how: ClassVar[str] = "average"
+    done: ClassVar[str] = "averaged"
 
     runs: tuple[str, ...] = argument("two or more runs of the same model", metavar="RUN")
     out: str = option("run directory, new")
 
-    def run(self):
-        """Writes a run with the averaged weights of other runs."""
-        for folder in self.runs:
-            check_run(folder)
-        check_movable_folder(self.out)
-        from keras_attn_pipelines.runs.average import average
-        from keras_attn_pipelines.runs.run import Run
 
-        run = average([Run(folder) for folder in self.runs], self.out)
-        print(escape_terminal(f"averaged: {run.folder}"))
+@part
+class Ensemble(Combination):
+    """make a run that answers by the models of several runs together"""
+
+    how: ClassVar[str] = "ensemble"
+    done: ClassVar[str] = "combined"
+
+    runs: tuple[str, ...] = argument(
+        "two or more runs of the same task and vocabularies", metavar="RUN"
+    )
+    out: str = option("run directory, new")

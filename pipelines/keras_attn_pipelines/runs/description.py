@@ -14,6 +14,8 @@ DIGESTS = "digests"
 """SHA-256 of each vocabulary's folder, by name."""
 START, ERROR_OF = "start", "error of "
 """Metrics before the first epoch of a training from other weights, with their standard errors."""
+MEAN_OF, ENSEMBLE_OF = COMBINED = ("mean_of", "ensemble_of")
+"""Paths of the runs that a run was made of."""
 COUNTS = {"records", "vocabularies"}
 TEXTS = {"recipe", "data", "precision", "strategy", "unit", "fingerprint", "model"}
 
@@ -58,7 +60,7 @@ def _wrong(key, value) -> str:
         return "a list of strings"
     if key == ENDED and not isinstance(value, bool):
         return "true or false"
-    if key == "mean_of" and not (
+    if key in COMBINED and not (
         isinstance(value, list) and all(isinstance(path, str) for path in value)
     ):
         return "a list of paths"

@@ -22,7 +22,14 @@ from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_fil
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored, type_of
-from keras_attn_pipelines.runs.description import BACKEND, DIGEST, DIGESTS, ENDED, KEPT
+from keras_attn_pipelines.runs.description import (
+    BACKEND,
+    DIGEST,
+    DIGESTS,
+    ENDED,
+    ENSEMBLE_OF,
+    KEPT,
+)
 from keras_attn_pipelines.runs.origin import NAME
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
 
@@ -164,10 +171,10 @@ def export_marian(run: Run, folder) -> tuple[Path, list[str]]:
         ValueError: a run of another model, or as `save_marian`.
     """
     experiment = run.experiment()
-    if type_of(experiment.model) != TRANSFORMER:
+    if type_of(experiment.model) != TRANSFORMER or ENSEMBLE_OF in run.description:
         raise ValueError(
             f"Expected a run of a Transformer from text to text, such as {RECIPE} trains. "
-            f"Received: {run.folder}, of {type_of(experiment.model)}"
+            f"Received: {run.folder}, {run.description['model']}"
         )
     task: Any = experiment.task
     vocabularies, search = run.vocabularies(), task.search

@@ -24,7 +24,7 @@ from keras_attn.serving.precision import precision_of
 from keras_attn.serving.stored_weights import FLOAT32
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
-from keras_attn_pipelines.runs.description import FACTS, KEPT
+from keras_attn_pipelines.runs.description import ENSEMBLE_OF, FACTS, KEPT, MEAN_OF
 from keras_attn_pipelines.runs.familiarity import LearnedFamiliarity
 from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, fold_inherited, with_inherited
 from keras_attn_pipelines.runs.run import Run
@@ -209,14 +209,15 @@ def _making(facts, description):
 
 
 def _origin(description):
-    """Initial weights and averaged runs, by folder name."""
+    """Initial weights and combined runs, by folder name."""
     initial = description.get("origin")
     origin = (
         f", initialized with the weights of {escape_markdown(initial['name'])}" if initial else ""
     )
-    if means := description.get("mean_of"):
-        names = ", ".join(escape_markdown(Path(mean).name) for mean in means)
-        origin += f"; mean of the weights of {names}"
+    for key, words in ((MEAN_OF, "mean of the weights of"), (ENSEMBLE_OF, "ensemble of")):
+        if runs := description.get(key):
+            names = ", ".join(escape_markdown(Path(run).name) for run in runs)
+            origin += f"; {words} {names}, of which the last has these settings"
     return origin
 
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
 from keras_attn.layers.location_sampler import LocationSampler
+from keras_attn.models.ensemble import Ensemble
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.python_session import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
@@ -54,17 +55,18 @@ class WarmStart:
             recipe: experiment of the user's recipe file, if it defines any parts of a SavedModel.
 
         Raises:
-            ValueError: neither is there, or it is damaged.
+            ValueError: neither is there, it is damaged, or an ensemble.
         """
         path = model_folder(path)
         if (path / DESCRIPTION_FILE).is_file():
             run = Run(path)
             name, origin = run.description["recipe"], origin_of_run(path, run.description)
-            return cls(path, name, run.experiment(), run.vocabularies(), run.model(), origin)
+            model = _one(run.model(), path)
+            return cls(path, name, run.experiment(), run.vocabularies(), model, origin)
         saved = SavedDescription.read(path)
         experiment = saved.experiment(recipe)
         vocabularies = saved.vocabularies(experiment)
-        model = _restored(saved.version, saved.metadata[MODEL_KEY])
+        model = _one(_restored(saved.version, saved.metadata[MODEL_KEY]), path)
         name = saved.metadata.get("recipe", "")
         origin = origin_of_version(saved.version)
         return cls(saved.version, name, experiment, vocabularies, model, origin)
@@ -124,6 +126,20 @@ class WarmStart:
             )
         for own, other in pairs:
             own.assign(other)
+
+
+def _one(model, path):
+    """A model that training can start from.
+
+    Raises:
+        ValueError: an ensemble.
+    """
+    if isinstance(model, Ensemble):
+        raise ValueError(
+            f"Expected one model to start from. Received: {path}, an ensemble of "
+            f"{len(model.models)}; start from one of its runs"
+        )
+    return model
 
 
 def _learned(model):
