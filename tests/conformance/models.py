@@ -34,6 +34,7 @@ from keras_attn.models import (
     ConvSeq2Seq,
     DataToText,
     DualEncoder,
+    Ensemble,
     ImageClassifier,
     Parser,
     ProgressiveLanguageModel,
@@ -143,6 +144,9 @@ MODELS = {
         embedding_dim=6,
         output_dim=3,
         dropout=0.0,
+    ),
+    "ensemble": lambda: Ensemble(
+        [RecurrentSeq2Seq(RECURRENT, MultiplicativeAttention()), Transformer(SIZES)]
     ),
     "dual_encoder": dual_encoder,
     "parser": parser,
