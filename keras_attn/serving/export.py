@@ -18,6 +18,7 @@ from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.declared import VIEWS, check_views
 from keras_attn.serving.eight_bits import EightBitProducts
 from keras_attn.serving.precision import precision_of
+from keras_attn.serving.smaller_graph import shrink_graph
 from keras_attn.serving.stored_weights import StoredWeights
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
@@ -241,6 +242,7 @@ def _write_graph(service, folder, storage, products):
         holder.eight_bit_products = products.variables()
         holder.further_weights = [variable.value for variable in service.further_weights]
         tf.saved_model.save(holder, str(folder), signatures)
+    shrink_graph(folder)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")
 
