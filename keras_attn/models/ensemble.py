@@ -18,27 +18,29 @@ from keras_attn.ops.log_probabilities import log_probabilities
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Ensemble(EncoderDecoder):
-    """Several models of one task as one, which predicts the mean of their probabilities.
+    """Models of one task that predict the mean of their probabilities.
 
         p(y_t | y_1 … y_{t−1}, x) = Σ_m p_m(y_t | y_1 … y_{t−1}, x) / M
 
-    It is a `Stepper` that asks all models at each step, so that a search costs as much as those of
-    all of them. Train the models one by one; they may be of different sizes and classes.
+    It is a `Stepper`. Each step runs every model, so a search costs the sum of theirs. Train the
+    models one by one: `fit` of an ensemble trains all of them at once, by the loss of its LOGITS
+    alone.
 
     Args:
         models: two or more `Transformer`, `ConvSeq2Seq`, `RecurrentSeq2Seq`, `DataToText` or
-            `Captioner`, of the same inputs and vocabularies. They share nothing.
+            `Captioner`, with equal inputs and vocabularies. Their classes and sizes may differ, but
+            not the grids that captioners attend to.
 
     Call arguments:
-        batch: dict, as of the models.
+        batch: dict, as for each model.
 
     Returns:
         dict: LOGITS float32 (B, T, V), log-probabilities with the mask of the real tokens, and
         WEIGHTS float32 (B, T, S), the mean of the models'; of captions (B, C, T, ...).
 
     Raises:
-        ValueError: fewer than two models; one of another kind or of other inputs; models with
-            different numbers of tokens, when they are called.
+        ValueError: fewer than two models; one of another kind or with other inputs; when they are
+            called, vocabularies of different sizes.
 
     Example:
         >>> from keras_attn.models import RecurrentSeq2Seq
@@ -49,7 +51,8 @@ class Ensemble(EncoderDecoder):
         >>> bool(ops.max(ops.abs(ops.sum(probabilities, axis=-1) - 1)) < 1e-5)
         True
 
-    Source: Sutskever et al. 2014, arXiv:1409.3215, 3.6.
+    Source: Sutskever et al. 2014, arXiv:1409.3215, 3.6. The mean is that of probabilities, as in
+    fairseq, not of log-probabilities, as in Marian.
     """
 
     def __init__(self, models, **kwargs):
@@ -60,6 +63,7 @@ class Ensemble(EncoderDecoder):
         _check(models)
         self.models = models
         self.grid = getattr(models[0], "grid", None)
+        self.casts_uniformly = all(getattr(model, "casts_uniformly", False) for model in models)
         if all(hasattr(model, "shown_weights") for model in models):
             self.shown_weights = f"mean over {len(models)} models"
 
@@ -89,12 +93,12 @@ class Ensemble(EncoderDecoder):
         return tuple(zip(*(model.start(context, length) for model in self.models)))
 
     def followers(self, fields, mask):
-        """See `HybridAttention.followers`: the mean of the models', of facts."""
+        """See `HybridAttention.followers`: mean of the models' link matrices, of `DataToText`."""
         return _mean([model.followers(fields, mask) for model in self.models])
 
 
 class _Decoders(NamedTuple):
-    """Steps of several models at a time. Memories and states are tuples by model."""
+    """The decoders of several models as one. Memories and states are tuples by model."""
 
     models: Sequence[Any]
 
@@ -125,36 +129,37 @@ def _check(models):
     for model in models:
         if not isinstance(model, SourceTarget | DataToText | Captioner):
             raise ValueError(
-                "Expected models from texts or facts to texts, or captioners, such as Transformer. "
+                "Expected single models from texts or facts to texts, or captioners. "
                 f"Received: {model!r}"
             )
     first = _inputs(models[0])
     for model in models[1:]:
         if (inputs := _inputs(model)) != first:
             raise ValueError(
-                f"Expected models of the same inputs. Received: {models[0].name} with {first}, "
+                f"Expected models with the same inputs. Received: {models[0].name} with {first}, "
                 f"{model.name} with {inputs}"
             )
 
 
 def _inputs(model):
-    """The inputs of a model, and the grid it attends to if it has one, as text."""
+    """The inputs of a model, and the places that it attends to in a picture, as text."""
     shapes = {key: (spec.dtype, spec.shape) for key, spec in model.input_signature().items()}
-    grid = getattr(model, "grid", None)
-    return f"{shapes}" if grid is None else f"{shapes} and a grid of {grid}"
+    if not isinstance(model, Captioner):
+        return f"{shapes}"
+    return f"{shapes}, a grid of {model.grid} and {model.feature_shape[0]} places"
 
 
 def _joined(results):
     """`StepResult`s of several models as one."""
     logits, states, weights = zip(*results)
-    return StepResult(_mixed(logits), states, None if None in weights else _mean(weights))
+    return StepResult(_mixed(logits), states, _mean(weights))
 
 
 def _mixed(logits):
     """Logits (..., V) of several models to log-probabilities of the mean of their distributions."""
     sizes = [part.shape[-1] for part in logits]
     if len({*sizes}) > 1:
-        raise ValueError(f"Expected models of one vocabulary. Received: {sizes} tokens")
+        raise ValueError(f"Expected models with one vocabulary. Received: {sizes} tokens")
     parts = ops.stack([log_probabilities(part) for part in logits])
     return ops.logsumexp(parts, axis=0) - math.log(len(logits))
 

@@ -19,7 +19,7 @@ def check_captioner(model: Any, products: str = FLOAT32) -> None:
         )
     if not isinstance(model, Captioner):
         raise ValueError(
-            f"Expected a captioner of pictures for a familiarity. Received: {model.name}"
+            f"Expected a single captioner of pictures for a familiarity. Received: {model.name}"
         )
 
 

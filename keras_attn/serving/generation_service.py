@@ -369,7 +369,8 @@ class GenerationService(Service):
     def _cast_once(self):
         """Context in which weights are cast once, of a model for which this changes nothing."""
         if getattr(self.model, "casts_uniformly", False):
-            return cast_once(self.model.decoder)
+            models = getattr(self.model, "models", [self.model])  # Those of an ensemble.
+            return cast_once(*(model.decoder for model in models))
         return contextlib.nullcontext()
 
     def _on_the_grid(self, weights):

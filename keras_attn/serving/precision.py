@@ -17,7 +17,8 @@ def set_precision(model, precision: str) -> None:
 
     Args:
         model: Keras model. One with a method `float32_layers` names the layers that compute in
-            float32 under any precision; for others these are the output layers.
+            float32 under any precision, as do such models inside it; for others these are the
+            output layers.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -39,8 +40,8 @@ def precision_of(model) -> str:
 
 def _precise(model):
     """Layers that compute in float32 under any precision."""
-    named = [part for part in model._flatten_layers() if hasattr(part, "float32_layers")]
-    if named:
+    if hasattr(model, "float32_layers"):
+        named = [part for part in model._flatten_layers() if hasattr(part, "float32_layers")]
         return [layer for part in named for layer in part.float32_layers()]
     outputs = {id(tensor) for tensor in keras.tree.flatten(getattr(model, "outputs", []))}
     return [
@@ -51,26 +52,29 @@ def _precise(model):
 
 
 @contextlib.contextmanager
-def cast_once(layer):
-    """Context in which a layer computes as in its call, with weights cast once on entry.
+def cast_once(*layers):
+    """Context in which layers compute as in their calls, with weights cast once on entry.
 
     Keras casts a float32 variable at each use, so in a decoding loop at every step, and only in
     layer calls, which `start` and `step` are not. A tensor cast before the loop is a constant of
     the loop. Does nothing in float32.
 
     Args:
-        layer: `CaptionDecoder`; layers in it that compute in float32 keep their variables, as do
-            variables that Keras casts nowhere, such as those of `LayerNormalization`.
+        *layers: `CaptionDecoder`s of one precision; layers in them that compute in float32 keep
+            their variables, as do variables that Keras casts nowhere, such as those of
+            `LayerNormalization`.
     """
-    precision = layer.compute_dtype
+    precision = layers[0].compute_dtype
     if precision == "float32":
         yield
         return
-    precise = [part for part in layer._flatten_layers() if part.compute_dtype != precision]
+    parts = [part for layer in layers for part in layer._flatten_layers()]
+    precise = [part for part in parts if part.compute_dtype != precision]
     precise = {id(variable) for part in precise for variable in part.weights}
     with AutocastScope(precision):  # In it, a variable's dtype is that which Keras reads it in.
         variables = [
             weight
+            for layer in layers
             for weight in layer.weights
             if id(weight) not in precise and weight.dtype == precision
         ]

@@ -8,6 +8,7 @@ from keras.src.backend.common import global_state  # The call context has no pub
 
 from keras_attn.models.base_model import BaseModel
 from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.ensemble import Ensemble
 from keras_attn.ops.compiled import no_gradients
 
 
@@ -22,13 +23,13 @@ class TrainingStage(EncoderDecoder):
         model: `EncoderDecoder` whose `start` takes a batch, such as `Captioner` or `Transformer`.
 
     Raises:
-        ValueError: a model without an encoder and a decoder, or another stage.
+        ValueError: a model without an encoder and a decoder, an ensemble, or another stage.
     """
 
     def __init__(self, model, **kwargs):
         kwargs.setdefault("dtype", getattr(model, "dtype_policy", None))
         super().__init__(**kwargs)
-        if not isinstance(model, EncoderDecoder) or isinstance(model, TrainingStage):
+        if not isinstance(model, EncoderDecoder) or isinstance(model, TrainingStage | Ensemble):
             raise ValueError(
                 "Expected a model of an encoder and a decoder, such as Captioner or Transformer. "
                 f"Received: model={model!r}"

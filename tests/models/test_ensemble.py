@@ -100,10 +100,10 @@ def test_unfit_models_are_refused():
     for models in ([], [one], one, [one, one]):
         with pytest.raises(ValueError, match="Expected two or more different models"):
             Ensemble(models)
-    with pytest.raises(ValueError, match=r"Expected models from texts or facts to texts.*dense"):
+    with pytest.raises(ValueError, match=r"Expected single models from texts.*dense"):
         Ensemble([one, keras.layers.Dense(3, name="dense")])
     facts = tiny_data_to_text.data_to_text()
-    with pytest.raises(ValueError, match=r"Expected models of the same inputs.*None, 7"):
+    with pytest.raises(ValueError, match=r"Expected models with the same inputs.*None, 7"):
         Ensemble([one, facts])
     other = tiny_conv_seq2seq.conv_seq2seq()
     with pytest.raises(ValueError, match=r"one vocabulary. Received: \[13, 17\] tokens"):

@@ -11,6 +11,7 @@ from keras_attn.saved.loading import load
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.runs import combined
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from tests.pipelines.toy_language import TINY, TINY_CONVOLUTIONAL, write_folder
@@ -59,7 +60,7 @@ def test_the_run_says_what_it_is(runs, ensemble):
     description = ensemble.description
     assert description["ensemble_of"] == [str(run.folder.resolve()) for run in runs]
     assert description["model"] == (
-        "an ensemble of 2 models, a Transformer of 1 + 1 layers, width 14 and a convolutional "
+        "an ensemble of 2 models: a Transformer of 1 + 1 layers, width 14 and a convolutional "
         "model of 2 + 1 layers, 13 channels"
     )
     assert not ensemble.experiment().settled().keys() - runs[1].experiment().settled().keys()
@@ -67,8 +68,8 @@ def test_the_run_says_what_it_is(runs, ensemble):
 
 def test_the_saved_model_answers_as_the_run(ensemble, model, data, capsys):
     card = (model / "1" / "README.md").read_text()
-    assert "an ensemble of 2 models, a Transformer of 1 + 1 layers" in card
-    assert "; ensemble of translator_transformer, translator_conv, of which the last has" in card
+    assert "an ensemble of 2 models: a Transformer of 1 + 1 layers" in card
+    assert "an ensemble of translator_transformer, translator_conv, with the settings of " in card
     assert "mean over 2 models" in card
     loaded, service = load(model), ensemble.service(n_best=2)
     asked = [text.encode() for text in TEXTS]
@@ -117,12 +118,29 @@ def test_what_cannot_be_done_is_refused(runs, ensemble, model, data, tmp_path, c
     assert "Expected a new run directory" in error(
         "ensemble", one, runs[1].folder, "--out", ensemble.folder
     )
-    assert "Expected models from texts" in error("ensemble", ensemble.folder, one, "--out", out)
+    assert "Expected single models" in error("ensemble", ensemble.folder, one, "--out", out)
     other = Run(shutil.copytree(one, tmp_path / "other"))
     words = other.save_vocabularies({"tokenizer": Tokenizer.learn(["other words"], 270)})
     other.describe({**other.description, "digests": words})
     assert "which differ in tokenizer" in error("ensemble", other.folder, one, "--out", out)
+    other = Run(shutil.copytree(one, tmp_path / "longer"))
+    description = other.description
+    description["parts"]["task"]["lengths"] = [7, 13, 29]
+    other.describe(description)
+    assert "which differ in lengths" in error("ensemble", other.folder, one, "--out", out)
+    own = Run(shutil.copytree(one, tmp_path / "own"))
+    (own.folder / "recipe.py").write_text(
+        "from keras_attn_pipelines.recipes.translator_transformer import RECIPE\n"
+    )
+    assert "which differ in recipe.py" in error("ensemble", own.folder, one, "--out", out)
+    assert "an ensemble" in error("average", ensemble.folder, ensemble.folder, "--out", out)
     assert not out.exists()
+
+
+def test_an_ensemble_of_means_names_its_own_runs(runs, tmp_path):
+    mean = combined.average([runs[1], runs[1]], tmp_path / "mean")
+    made = combined.ensemble([runs[0], mean], tmp_path / "both").description
+    assert "mean_of" not in made and made["ensemble_of"][1] == str(tmp_path / "mean")
 
 
 def test_training_does_not_go_on(ensemble, data):

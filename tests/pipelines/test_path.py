@@ -423,4 +423,4 @@ def test_familiarity_is_for_captioners(recipes, tmp_path, capsys):
     run = recipes.run("text_classifier")
     command = ["export", str(run.folder), str(tmp_path / "x"), "--no-evaluate", "--familiarity"]
     assert main(command) == 2
-    assert "Expected a captioner of pictures for a familiarity" in capsys.readouterr().err
+    assert "Expected a single captioner of pictures for a familiarity" in capsys.readouterr().err

@@ -131,13 +131,15 @@ def test_captioners_answer_together(run, data, tmp_path, capsys):
         for one in (run, other, together)
     ]
     np.testing.assert_allclose(scores[2], np.mean(scores[:2], axis=0), atol=1e-5)
+    rounded = together.service(precision="bfloat16").score(np.array(pictures), captions)
+    np.testing.assert_allclose(np.exp(rounded["token_scores"]), scores[2], atol=0.05)
     folder = tmp_path / "model"
     assert main(["export", str(together.folder), str(folder), "--no-evaluate"]) == 0
     assert main(["evaluate", str(folder), "--data", str(data)]) == 0
     capsys.readouterr()
     command = ["export", str(together.folder), str(folder), "--data", str(data), "--familiarity"]
     assert main(command) == 2
-    assert "Expected a captioner of pictures for a familiarity" in capsys.readouterr().err
+    assert "Expected a single captioner of pictures for a familiarity" in capsys.readouterr().err
 
 
 def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):

@@ -129,45 +129,43 @@ class Import:
         print(escape_terminal(f"imported: {run.folder}\n{exchange.next_steps(run)}"))
 
 
-class Combination:
-    """Abstract: makes a run of several, by a function of `runs.combined`."""
-
-    how: ClassVar[str]
-    done: ClassVar[str]
-    runs: tuple[str, ...]
-    out: str
-
-    def run(self):
-        """Writes the run."""
-        for folder in self.runs:
-            check_run(folder)
-        check_movable_folder(self.out)
-        from keras_attn_pipelines.runs import combined
-        from keras_attn_pipelines.runs.run import Run
-
-        run = getattr(combined, self.how)([Run(folder) for folder in self.runs], self.out)
-        print(escape_terminal(f"{self.done}: {run.folder}"))
-
-
 @part
-class Average(Combination):
+class Average:
     """average the weights of several runs"""
-
-    how: ClassVar[str] = "average"
-    done: ClassVar[str] = "averaged"
 
     runs: tuple[str, ...] = argument("two or more runs of the same model", metavar="RUN")
     out: str = option("run directory, new")
 
+    def run(self):
+        """Writes a run with the averaged weights of other runs."""
+        runs = _runs(self.runs, self.out)
+        from keras_attn_pipelines.runs.combined import average
+
+        print(escape_terminal(f"averaged: {average(runs, self.out).folder}"))
+
 
 @part
-class Ensemble(Combination):
-    """make a run that answers by the models of several runs together"""
-
-    how: ClassVar[str] = "ensemble"
-    done: ClassVar[str] = "combined"
+class Ensemble:
+    """combine several runs into an ensemble"""
 
     runs: tuple[str, ...] = argument(
-        "two or more runs of the same task and vocabularies", metavar="RUN"
+        "two or more runs with the same task and vocabularies", metavar="RUN"
     )
     out: str = option("run directory, new")
+
+    def run(self):
+        """Writes a run whose model is the ensemble of other runs'."""
+        runs = _runs(self.runs, self.out)
+        from keras_attn_pipelines.runs.combined import ensemble
+
+        print(escape_terminal(f"combined: {ensemble(runs, self.out).folder}"))
+
+
+def _runs(folders, out):
+    """The runs in folders, of which a new one is made; both are checked before TensorFlow."""
+    for folder in folders:
+        check_run(folder)
+    check_movable_folder(out)
+    from keras_attn_pipelines.runs.run import Run
+
+    return [*map(Run, folders)]

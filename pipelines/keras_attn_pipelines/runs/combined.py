@@ -1,5 +1,6 @@
 """Makes a run of several: the mean of their weights, or an ensemble."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from keras_attn.training.averaging import average_models
 from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_folder
 from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.description import (
+    COMBINED,
     DIGEST,
     DIGESTS,
     ENDED,
@@ -18,6 +20,9 @@ from keras_attn_pipelines.runs.description import (
 )
 from keras_attn_pipelines.runs.origin import joined_origin
 from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
+
+LENGTHS = ("lengths", "source_lengths")
+"""Fields of the longest texts that a model is asked for, which training may change."""
 
 
 def average(runs: Sequence[Run], out) -> Run:
@@ -35,29 +40,34 @@ def average(runs: Sequence[Run], out) -> Run:
         `Run`, with the settings of the last one.
 
     Raises:
-        ValueError: fewer than two runs, runs of different models, or `out` is not empty.
+        ValueError: fewer than two runs, runs of different models, ensembles, or `out` is not empty.
         OSError: `out` cannot be written.
     """
-    out = _new(runs, out)
+    _check(runs, out)
     last, shapes = runs[-1], _shapes(runs[-1])
+    expected, known = last.experiment(), last.vocabularies()
     for run in runs:  # All checks come before anything is written.
-        experiment, expected = run.experiment(), last.experiment()
-        differing = _differences(run, last, expected.settled())
-        if type_of(experiment.model) != type_of(expected.model):
-            differing = ["model"]
-        differing += expected.differing(experiment.values())
+        if ENSEMBLE_OF in run.description:
+            raise ValueError(f"Expected runs of one model. Received: {run.folder}, an ensemble")
+        experiment = run.experiment()
+        differing = _differing_parts(experiment, expected, ("task", "model"))
+        if not differing:
+            differing = _differing_values(experiment, expected.settled())
+            differing += expected.differing(experiment.values())
+            differing += _differing_files(run, last, known)
         if not differing and _shapes(run) != shapes:
             differing = ["the shapes of their weights"]
         _check_equal(differing, run, last, "one model")
     paths = [run.folder / MODEL_FILE for run in runs]
-    return _written(runs, out, lambda path: average_models(paths, path), {MEAN_OF: _folders(runs)})
+    return _write(runs, out, lambda path: average_models(paths, path), {MEAN_OF: _folders(runs)})
 
 
 def ensemble(runs: Sequence[Run], out) -> Run:
     """Writes a run whose model is the `Ensemble` of other runs' best epochs.
 
     Args:
-        runs: two or more, of one task, with equal vocabularies; their models may differ.
+        runs: two or more, of one task, with equal vocabularies and lengths; their models may
+            differ.
         out: path of the run directory, new or empty.
 
     Returns:
@@ -69,60 +79,35 @@ def ensemble(runs: Sequence[Run], out) -> Run:
             vocabularies, models that no ensemble takes, or `out` is not empty.
         OSError: `out` cannot be written.
     """
-    out = _new(runs, out)
+    _check(runs, out)
     last, folders = runs[-1], _folders(runs)
-    if repeated := [folder for folder in folders if folders.count(folder) > 1]:
-        raise ValueError(f"Expected different runs. Received: {repeated[0]} more than once")
+    if len({*folders}) < len(folders):
+        (folder, _), *_ = Counter(folders).most_common(1)
+        raise ValueError(f"Expected different runs. Received: {folder} more than once")
+    expected, known = last.experiment(), last.vocabularies()
+    settings = _task_settings(expected)
     for run in runs:
-        _check_equal(_differences(run, last, _of_the_task(last)), run, last, "one task")
+        experiment = run.experiment()
+        differing = _differing_parts(experiment, expected, ("task",))
+        if not differing:
+            differing = _differing_values(experiment, settings)
+            differing += _differing_files(run, last, known)
+        _check_equal(differing, run, last, "one task")
     model = Ensemble([run.model() for run in runs], name="ensemble")
     model.build()
-    words = dict.fromkeys(run.description["model"] for run in runs)
-    each = "each " if len(words) == 1 else ""
-    text = f"an ensemble of {len(runs)} models, {each}{' and '.join(words)}"
-    changes = {ENSEMBLE_OF: folders, "model": text}
-    return _written(runs, out, model.save, changes)
+    words = Counter(run.description["model"] for run in runs).items()
+    kinds = " and ".join(text if count == 1 else f"{count} × {text}" for text, count in words)
+    changes = {ENSEMBLE_OF: folders, "model": f"an ensemble of {len(runs)} models: {kinds}"}
+    return _write(runs, out, model.save, changes)
 
 
-def _new(runs, out) -> Path:
-    """The path of a run that can be made.
-
-    Raises:
-        ValueError: fewer than two runs, or something is there already.
-    """
+def _check(runs, out):
+    """Raises ValueError for fewer than two runs, or a folder that is not empty."""
     if len(runs) < 2:
         raise ValueError(f"Expected two or more runs. Received: {len(runs)}")
     folder = Run(out).folder
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"Expected a new run directory. Received: {folder}")
-    return folder
-
-
-def _folders(runs):
-    return [str(run.folder.resolve()) for run in runs]
-
-
-def _written(runs, out, write: Callable[[Path], Any], changes: Mapping[str, Any]) -> Run:
-    """A run with the settings and vocabularies of the last of others.
-
-    Args:
-        runs: others.
-        out: path of its folder.
-        write: writes its model to a path.
-        changes: of the description of the last run.
-    """
-    last, vocabularies = runs[-1], runs[-1].vocabularies()
-    description = {**last.description, **changes}
-    description["origin"] = joined_origin([run.description.get("origin") for run in runs])
-    with whole_folder(made_folder(out.absolute().parent)) as partial:
-        description[DIGESTS] = Run(partial).save_vocabularies(vocabularies)
-        if (last.folder / RECIPE_FILE).is_file():
-            Run(partial).keep_recipe(last.folder / RECIPE_FILE)
-        write(partial / MODEL_FILE)
-        kept = {KEPT: {DIGEST: digest_of(partial / MODEL_FILE)}, ENDED: True}
-        Run(partial).describe({**description, **kept})
-        move_folder(partial, out)
-    return Run(out)
 
 
 def _check_equal(differing, run, last, what):
@@ -134,26 +119,65 @@ def _check_equal(differing, run, last, what):
         )
 
 
-def _differences(run, last, expected) -> list[str]:
-    """What differs between the tasks, the given values and the vocabularies of two runs."""
-    experiment, task = run.experiment(), last.experiment().task
-    if type_of(experiment.task) != type_of(task):
-        return ["task"]
-    values, vocabularies = experiment.values(), run.vocabularies()
-    differing = [name for name, value in expected.items() if values.get(name) != value]
-    return differing + [
-        name
-        for name, known in last.vocabularies().items()
-        if not known.equals(vocabularies.get(name))
-    ]
+def _differing_parts(experiment, expected, names):
+    """Names of the parts that are of different types, of which the first says enough."""
+    types = ([type_of(getattr(one, name)) for name in names] for one in (experiment, expected))
+    return [name for name, own, other in zip(names, *types) if own != other][:1]
 
 
-def _of_the_task(run):
-    """Values that trained weights fix, of the fields that are not the model's own."""
-    experiment = run.experiment()
+def _differing_values(experiment, expected):
+    """Names of fields whose values are others."""
+    values = experiment.values()
+    return [name for name, value in expected.items() if values.get(name) != value]
+
+
+def _differing_files(run, last, known):
+    """Names of vocabularies that differ from the known ones, and of the user's own recipe file."""
+    vocabularies = run.vocabularies()
+    differing = [name for name, one in known.items() if not one.equals(vocabularies.get(name))]
+    return differing + ([] if _recipe(run) == _recipe(last) else [RECIPE_FILE])
+
+
+def _recipe(run):
+    """The content of a user's own recipe file, which defines classes that models are made of."""
+    path = run.folder / RECIPE_FILE
+    return path.read_bytes() if path.is_file() else None
+
+
+def _task_settings(experiment):
+    """Values that trained weights fix, of the fields that are not the model's own, and lengths."""
     own = {declared.name for part, declared, _, _ in experiment.flags() if part == "model"}
-    return {name: value for name, value in experiment.settled().items() if name not in own}
+    settings = {name: value for name, value in experiment.settled().items() if name not in own}
+    values = experiment.values()
+    return {**settings, **{name: values[name] for name in LENGTHS if name in values}}
 
 
 def _shapes(run):
     return [tuple(weight.shape) for weight in run.model().weights]
+
+
+def _folders(runs):
+    return [str(run.folder.resolve()) for run in runs]
+
+
+def _write(runs, out, write: Callable[[Path], Any], changes: Mapping[str, Any]) -> Run:
+    """Writes a run with the settings and vocabularies of the last of others.
+
+    Args:
+        runs: others.
+        out: path of its folder.
+        write: writes its model to a path.
+        changes: of the description of the last run.
+    """
+    last, vocabularies, made = runs[-1], runs[-1].vocabularies(), Run(out)
+    description = {key: value for key, value in last.description.items() if key not in COMBINED}
+    description["origin"] = joined_origin([run.description.get("origin") for run in runs])
+    with whole_folder(made_folder(made.folder.absolute().parent)) as partial:
+        description[DIGESTS] = Run(partial).save_vocabularies(vocabularies)
+        if (last.folder / RECIPE_FILE).is_file():
+            Run(partial).keep_recipe(last.folder / RECIPE_FILE)
+        write(partial / MODEL_FILE)
+        kept = {KEPT: {DIGEST: digest_of(partial / MODEL_FILE)}, ENDED: True}
+        Run(partial).describe({**description, **changes, **kept})
+        move_folder(partial, made.folder)
+    return made

@@ -194,31 +194,35 @@ def _card(title, run, description, metrics, service, storage, limits, terms, pro
 
 
 def _data(facts, description):
-    """What a model was trained on."""
+    """What a model was trained on; of an ensemble its last run."""
+    *_, last = description.get(ENSEMBLE_OF) or [""]
+    whose = f"Of {_names([last])}: " if last else ""
     if not description["records"]:
-        return "That of the checkpoint it was imported from, whose own card describes it."
-    return f"{Path(facts['data']).name}: {_counts(description)}."
+        return f"{whose}That of the checkpoint it was imported from, whose own card describes it."
+    return f"{whose}{Path(facts['data']).name}: {_counts(description)}."
 
 
 def _making(facts, description):
     """How a model came about."""
+    origin = _origin(description)
+    if runs := description.get(ENSEMBLE_OF):
+        return f"an ensemble of {_names(runs)}, with the settings of {_names(runs[-1:])}{origin}"
     if not description["records"]:
         return f"imported from {escape_markdown(description['origin']['name'])}; not trained here"
-    trained = f"trained in {facts['precision']}, strategy {facts['strategy']}"
-    return f"{trained}{_origin(description)}"
+    return f"trained in {facts['precision']}, strategy {facts['strategy']}{origin}"
 
 
 def _origin(description):
-    """Initial weights and combined runs, by folder name."""
-    initial = description.get("origin")
-    origin = (
-        f", initialized with the weights of {escape_markdown(initial['name'])}" if initial else ""
-    )
-    for key, words in ((MEAN_OF, "mean of the weights of"), (ENSEMBLE_OF, "ensemble of")):
-        if runs := description.get(key):
-            names = ", ".join(escape_markdown(Path(run).name) for run in runs)
-            origin += f"; {words} {names}, of which the last has these settings"
-    return origin
+    """Initial weights and averaged runs, by folder name."""
+    initial, means = description.get("origin"), description.get(MEAN_OF)
+    which = "some of them initialized" if ENSEMBLE_OF in description else "initialized"
+    origin = f", {which} with the weights of {escape_markdown(initial['name'])}" if initial else ""
+    return f"{origin}; mean of the weights of {_names(means)}" if means else origin
+
+
+def _names(runs):
+    """Runs by the names of their folders."""
+    return ", ".join(escape_markdown(Path(run).name) for run in runs)
 
 
 def _counts(description):

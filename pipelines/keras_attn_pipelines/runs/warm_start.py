@@ -55,18 +55,18 @@ class WarmStart:
             recipe: experiment of the user's recipe file, if it defines any parts of a SavedModel.
 
         Raises:
-            ValueError: neither is there, it is damaged, or an ensemble.
+            ValueError: neither is there; it is damaged; or it is an ensemble.
         """
         path = model_folder(path)
         if (path / DESCRIPTION_FILE).is_file():
             run = Run(path)
             name, origin = run.description["recipe"], origin_of_run(path, run.description)
-            model = _one(run.model(), path)
+            model = _single_model(run.model(), path)
             return cls(path, name, run.experiment(), run.vocabularies(), model, origin)
         saved = SavedDescription.read(path)
         experiment = saved.experiment(recipe)
         vocabularies = saved.vocabularies(experiment)
-        model = _one(_restored(saved.version, saved.metadata[MODEL_KEY]), path)
+        model = _single_model(_restored(saved.version, saved.metadata[MODEL_KEY]), path)
         name = saved.metadata.get("recipe", "")
         origin = origin_of_version(saved.version)
         return cls(saved.version, name, experiment, vocabularies, model, origin)
@@ -128,7 +128,7 @@ class WarmStart:
             own.assign(other)
 
 
-def _one(model, path):
+def _single_model(model, path):
     """A model that training can start from.
 
     Raises:
