@@ -134,7 +134,7 @@ class Average:
     """average the weights of several runs"""
 
     runs: tuple[str, ...] = argument("two or more runs of the same model", metavar="RUN")
-    out: str = option("run directory, new")
+    out: str = option("run directory, new", metavar="RUN")
 
     def run(self):
         """Writes a run with the averaged weights of other runs."""
@@ -151,7 +151,7 @@ class Ensemble:
     runs: tuple[str, ...] = argument(
         "two or more runs with the same task and vocabularies", metavar="RUN"
     )
-    out: str = option("run directory, new")
+    out: str = option("run directory, new", metavar="RUN")
 
     def run(self):
         """Writes a run whose model is the ensemble of other runs'."""
