@@ -18,7 +18,7 @@ from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.declared import VIEWS, check_views
 from keras_attn.serving.eight_bits import EightBitProducts
 from keras_attn.serving.precision import precision_of
-from keras_attn.serving.smaller_graph import shrink_graph
+from keras_attn.serving.smaller_graph import read_proto, shrink_graph
 from keras_attn.serving.stored_weights import StoredWeights
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
@@ -191,12 +191,8 @@ def _digests(folder) -> str:
 
 def graph_ops(version) -> set[str]:
     """Names of all op types in a SavedModel, library functions included."""
-    from tensorflow.core.protobuf import saved_model_pb2
-
-    proto = saved_model_pb2.SavedModel()
-    proto.ParseFromString((Path(version) / "saved_model.pb").read_bytes())
     ops = set()
-    for graph in proto.meta_graphs:
+    for graph in read_proto(version).meta_graphs:
         ops |= {node.op for node in graph.graph_def.node}
         for function in graph.graph_def.library.function:
             ops |= {node.op for node in function.node_def}

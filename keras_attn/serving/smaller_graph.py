@@ -8,6 +8,13 @@ SHAPES = "_output_shapes"
 """Attribute of nodes: what TensorFlow inferred of their outputs, and infers again at loading."""
 
 
+def read_proto(folder) -> Any:
+    """The `SavedModel` message of a SavedModel in a folder."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    return saved_model_pb2.SavedModel.FromString(Path(folder, SAVED_MODEL).read_bytes())
+
+
 def shrink_graph(folder) -> None:
     """Leaves one of each constant in the functions of a SavedModel, and no inferred shapes.
 
@@ -18,15 +25,13 @@ def shrink_graph(folder) -> None:
     Args:
         folder: path of a SavedModel that has just been written.
     """
-    from tensorflow.core.protobuf import saved_model_pb2
     from tensorflow.python.saved_model import fingerprinting_utils  # It has no public name.
 
-    path, proto = Path(folder, SAVED_MODEL), saved_model_pb2.SavedModel()
-    proto.ParseFromString(path.read_bytes())
+    proto = read_proto(folder)
     for graph in proto.meta_graphs:
         for function in graph.graph_def.library.function:
             _shrink(function)
-    path.write_bytes(proto.SerializeToString(deterministic=True))
+    Path(folder, SAVED_MODEL).write_bytes(proto.SerializeToString(deterministic=True))
     fingerprinting_utils.write_fingerprint(str(folder))
 
 

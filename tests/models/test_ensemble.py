@@ -8,6 +8,8 @@ from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.decoding import Beam, Greedy, decode
 from keras_attn.models import Ensemble
 from keras_attn.serving.precision import precision_of, set_precision
+from keras_attn.training import LinearShare, ScheduledSampling
+from tests.conformance.models import MODELS
 from tests.models import tiny_conv_seq2seq, tiny_data_to_text, tiny_transformer
 from tests.models.test_transformer_decoding import LENGTH, PREFIX, SOURCES, check_recomputed
 from tests.quick import rows
@@ -74,15 +76,17 @@ def test_it_is_saved_and_loaded(ensemble, tmp_path):
 
 
 def test_logits_stay_in_float32():
-    ensemble, batch = mixed(), tiny_transformer.batch()
+    untied = {**tiny_conv_seq2seq.TIED, "tied": "none"}
+    models = [tiny_transformer.transformer(seed=3), tiny_conv_seq2seq.conv_seq2seq(**untied)]
+    ensemble, batch = Ensemble(models), tiny_transformer.batch()
     before = np.exp(ensemble(batch)[LOGITS])
     set_precision(ensemble, "bfloat16")
     assert precision_of(ensemble) == "bfloat16"
-    untied = ensemble.models[2].decoder
     after = ensemble(batch)[LOGITS]
     assert after.dtype == "float32" and not np.array_equal(np.exp(after), before)
     np.testing.assert_allclose(np.exp(after), before, atol=0.1)
-    assert untied.compute_dtype == "bfloat16"
+    decoder = models[1].decoder
+    assert (decoder.compute_dtype, decoder.logits.compute_dtype) == ("bfloat16", "float32")
 
 
 def test_facts_are_told_together():
@@ -105,6 +109,10 @@ def test_unfit_models_are_refused():
     facts = tiny_data_to_text.data_to_text()
     with pytest.raises(ValueError, match=r"Expected models with the same inputs.*None, 7"):
         Ensemble([one, facts])
+    with pytest.raises(ValueError, match=r"Expected models with the same inputs.*a grid of"):
+        Ensemble([MODELS["captioner"](), MODELS["vision_captioner"]()])
+    with pytest.raises(ValueError, match=r"Expected a model of an encoder and a decoder"):
+        ScheduledSampling(mixed(), LinearShare(0.5))
     other = tiny_conv_seq2seq.conv_seq2seq()
     with pytest.raises(ValueError, match=r"one vocabulary. Received: \[13, 17\] tokens"):
         Ensemble([one, other])({SOURCE: SOURCES, TOKENS: SOURCES})

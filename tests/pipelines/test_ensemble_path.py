@@ -63,7 +63,7 @@ def test_the_run_says_what_it_is(runs, ensemble):
         "an ensemble of 2 models: a Transformer of 1 + 1 layers, width 14 and a convolutional "
         "model of 2 + 1 layers, 13 channels"
     )
-    assert not ensemble.experiment().settled().keys() - runs[1].experiment().settled().keys()
+    assert ensemble.experiment().values() == runs[1].experiment().values()
 
 
 def test_the_saved_model_answers_as_the_run(ensemble, model, data, capsys):
@@ -100,6 +100,8 @@ def test_it_is_explained(model, tmp_path, capsys):
     assert main(["explain", str(model), "one two", "--out", str(tmp_path / "where.png")]) == 0
     with Image.open(tmp_path / "where.png") as image:
         assert image.width > 200
+    command = ["explain", str(model), "one two", "--out", str(tmp_path / "heads.png")]
+    assert main([*command, "--heads", "cross"]) == main([*command, "--word", "one"]) == 2
 
 
 def test_what_cannot_be_done_is_refused(runs, ensemble, model, data, tmp_path, capsys):

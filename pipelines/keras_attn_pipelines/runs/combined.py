@@ -44,11 +44,11 @@ def average(runs: Sequence[Run], out) -> Run:
         OSError: `out` cannot be written.
     """
     _check(runs, out)
-    last, shapes = runs[-1], _shapes(runs[-1])
-    expected, known = last.experiment(), last.vocabularies()
-    for run in runs:  # All checks come before anything is written.
-        if ENSEMBLE_OF in run.description:
-            raise ValueError(f"Expected runs of one model. Received: {run.folder}, an ensemble")
+    if combined := [run.folder for run in runs if ENSEMBLE_OF in run.description]:
+        raise ValueError(f"Expected runs of one model. Received: {combined[0]}, an ensemble")
+    *others, last = runs
+    expected, known, shapes = last.experiment(), last.vocabularies(), _shapes(last)
+    for run in others:  # All checks come before anything is written.
         experiment = run.experiment()
         differing = _differing_parts(experiment, expected, ("task", "model"))
         if not differing:
@@ -59,7 +59,8 @@ def average(runs: Sequence[Run], out) -> Run:
             differing = ["the shapes of their weights"]
         _check_equal(differing, run, last, "one model")
     paths = [run.folder / MODEL_FILE for run in runs]
-    return _write(runs, out, lambda path: average_models(paths, path), {MEAN_OF: _folders(runs)})
+    changes = {MEAN_OF: _folders(runs)}
+    return _write(runs, known, out, lambda path: average_models(paths, path), changes)
 
 
 def ensemble(runs: Sequence[Run], out) -> Run:
@@ -80,13 +81,13 @@ def ensemble(runs: Sequence[Run], out) -> Run:
         OSError: `out` cannot be written.
     """
     _check(runs, out)
-    last, folders = runs[-1], _folders(runs)
+    (*others, last), folders = runs, _folders(runs)
     if len({*folders}) < len(folders):
         (folder, _), *_ = Counter(folders).most_common(1)
         raise ValueError(f"Expected different runs. Received: {folder} more than once")
     expected, known = last.experiment(), last.vocabularies()
     settings = _task_settings(expected)
-    for run in runs:
+    for run in others:
         experiment = run.experiment()
         differing = _differing_parts(experiment, expected, ("task",))
         if not differing:
@@ -98,7 +99,7 @@ def ensemble(runs: Sequence[Run], out) -> Run:
     words = Counter(run.description["model"] for run in runs).items()
     kinds = " and ".join(text if count == 1 else f"{count} × {text}" for text, count in words)
     changes = {ENSEMBLE_OF: folders, "model": f"an ensemble of {len(runs)} models: {kinds}"}
-    return _write(runs, out, model.save, changes)
+    return _write(runs, known, out, model.save, changes)
 
 
 def _check(runs, out):
@@ -160,16 +161,17 @@ def _folders(runs):
     return [str(run.folder.resolve()) for run in runs]
 
 
-def _write(runs, out, write: Callable[[Path], Any], changes: Mapping[str, Any]) -> Run:
-    """Writes a run with the settings and vocabularies of the last of others.
+def _write(runs, vocabularies, out, write: Callable[[Path], Any], changes: Mapping) -> Run:
+    """Writes a run with the settings of the last of others.
 
     Args:
         runs: others.
+        vocabularies: theirs, by name.
         out: path of its folder.
         write: writes its model to a path.
         changes: of the description of the last run.
     """
-    last, vocabularies, made = runs[-1], runs[-1].vocabularies(), Run(out)
+    last, made = runs[-1], Run(out)
     description = {key: value for key, value in last.description.items() if key not in COMBINED}
     description["origin"] = joined_origin([run.description.get("origin") for run in runs])
     with whole_folder(made_folder(made.folder.absolute().parent)) as partial:
