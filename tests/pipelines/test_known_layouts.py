@@ -22,8 +22,6 @@ from keras_attn_pipelines.tasks.data_to_text import SetsOfFacts
 from keras_attn_pipelines.tasks.parsing import Treebank
 from keras_attn_pipelines.tasks.seq2seq import TextPairs
 
-pytestmark = pytest.mark.reads
-
 COUNT = 13
 NAMES = [f"{place:02}.jpg" for place in range(COUNT)]
 SENTENCES = [f"a small dog number {place}" for place in range(COUNT)]

@@ -13,8 +13,6 @@ from tests.pipelines.encoded import encoded
 from tests.pipelines.labeled_pictures import TINY, write_classes
 from tests.pipelines.picture_folder import pictures
 
-pytestmark = pytest.mark.reads
-
 
 def found(data, **columns):
     read = read_labels(data, **columns)

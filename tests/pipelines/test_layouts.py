@@ -14,8 +14,6 @@ from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.readers.picture_kinds import read_captions, read_labels
 
-pytestmark = pytest.mark.reads
-
 
 def written(folder, files, pictures=()):
     """A folder with files, of texts or of what JSON can hold, and with pictures."""

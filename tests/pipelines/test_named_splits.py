@@ -10,8 +10,6 @@ import pytest
 from keras_attn_pipelines.recipes import load_recipe
 from tests.pipelines.picture_folder import pictures
 
-pytestmark = pytest.mark.reads
-
 ROWS = 40
 """Records of train, of which a tenth would be held out."""
 SPLITS = ("train", "dev", "test")

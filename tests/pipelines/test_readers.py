@@ -12,8 +12,6 @@ from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.data.user_cache import user_cache
 from tests.pipelines.picture_folder import pictures
 
-pytestmark = pytest.mark.reads
-
 EXPECTED = [("a.png", ("A red dog.", "Ein „großer“ Hund")), ("b.png", ("two cats",))]
 PAIRS = [(name, caption) for name, captions in EXPECTED for caption in captions]
 

@@ -10,8 +10,6 @@ from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 
-pytestmark = pytest.mark.reads
-
 
 def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="image,caption"):
     (folder / "images").mkdir(parents=True)

@@ -19,8 +19,6 @@ from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 from tests.images.encoded_pictures import KINDS
 from tests.pipelines.picture_folder import pictures
 
-pytestmark = pytest.mark.reads
-
 
 def skipped_of(folder, file, data):
     (folder / file).write_bytes(data)
