@@ -1,13 +1,15 @@
-"""Tests of pipelines load a SavedModel once, and leave METEOR out."""
+"""Tests of pipelines load a SavedModel once, draw few pictures, and leave METEOR out."""
 
 import importlib
 import shutil
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 
 from keras_attn.saved import loading
 from keras_attn.saved.versions import version_folder
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
@@ -25,6 +27,20 @@ def _loaded_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loading, "load", load_once)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pictures_of_one_training():
+    """A module's first training draws its answers, which takes a quarter of a tiny training; the
+    others do not."""
+    made = []
+
+    def first(*arguments):
+        made.append(None if made else answer_pictures(*arguments))
+        return made[-1] or []
+
+    with mock.patch("keras_attn_pipelines.runs.fitting.answer_pictures", first):
         yield
 
 

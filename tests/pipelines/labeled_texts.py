@@ -8,7 +8,7 @@ WORDS = {"bad": ("awful", "dull", "weak"), "good": ("lovely", "fresh", "strong")
 FILLERS = ("the", "film", "is", "a", "very", "plot", "of", "it")
 TINY = {
     "vocabulary_size": 310,
-    "lengths": (7, 13, 23),
+    "lengths": (13, 23),
     "embedding_dim": 6,
     "hidden_dim": 7,
 }

@@ -10,6 +10,7 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.declared import read_metadata
+from keras_attn.training import EpochLog
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
@@ -194,10 +195,7 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "keras_attn_pipelines.experiment.answer_pictures.AttentionImages.on_epoch_end",
-            press,
-        )
+        patch.setattr(EpochLog, "on_epoch_end", press)
         assert train(data, out) == 130
     assert train(data, out) == 0
     for weight, other in zip(run.model().get_weights(), Run(out).model().get_weights()):

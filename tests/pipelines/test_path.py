@@ -13,6 +13,7 @@ from PIL import Image
 
 from keras_attn.serving.declared import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training import EpochLog
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.experiment import Cosine
@@ -321,7 +322,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("keras_attn.training.AttentionImages.on_epoch_end", press)
+        patch.setattr(EpochLog, "on_epoch_end", press)
         assert main(command) == 130
     assert "stopped; rerun the same command to begin anew\n" in capsys.readouterr().err
     assert main(command) == 0
