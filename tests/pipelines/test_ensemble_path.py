@@ -147,6 +147,6 @@ def test_an_ensemble_of_means_names_its_own_runs(runs, tmp_path):
 
 def test_training_does_not_go_on(ensemble, data):
     before = (ensemble.folder / "model.keras").read_bytes()
-    with pytest.raises(ValueError, match="whose training has ended"):
+    with pytest.raises(ValueError, match="an ensemble, which cannot be trained on"):
         train(ensemble.experiment(), data, ensemble.folder, "translator_conv", verbose=0)
     assert (ensemble.folder / "model.keras").read_bytes() == before

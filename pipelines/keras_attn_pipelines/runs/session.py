@@ -20,6 +20,7 @@ from keras_attn_pipelines.runs.description import (
     BACKEND,
     DIGESTS,
     ENDED,
+    ENSEMBLE_OF,
     EXAMPLE,
     FACTS,
     KEPT,
@@ -159,10 +160,10 @@ class RunSession(Session):
                 )
         if recorded.get(ENDED):
             self.run.settle()
-            raise ValueError(
-                f"Expected a new run directory. Received: {folder}, whose training has ended; "
-                f"to train on: --from {folder} --out NEW"
-            )
+            ended = f"whose training has ended; to train on: --from {folder} --out NEW"
+            if ENSEMBLE_OF in recorded:
+                ended = "an ensemble, which cannot be trained on"
+            raise ValueError(f"Expected a new run directory. Received: {folder}, {ended}")
         _check_progress(folder)
         return resumed
 
