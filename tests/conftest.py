@@ -39,15 +39,15 @@ def _own_caches(session_folder):
 
 @pytest.fixture(scope="module", autouse=True)
 def _fresh_module():
-    """Seeds TensorFlow, too, which then forgets every kernel that it has prepared."""
+    """Seeds what a module shares; TensorFlow forgets the kernels that it has prepared."""
     keras.utils.set_random_seed(7)
 
 
 @pytest.fixture(autouse=True)
 def _fresh_start():
-    """Seeds Python, NumPy and Keras. Nothing here draws by TensorFlow's own seed, and to prepare
-    the kernels of one operation after the other again took a third of many tests' time."""
-    with mock.patch("tensorflow.random.set_seed"):
+    """Seeds every test. TensorFlow keeps its kernels: to prepare those of one operation after the
+    other again took a third of many tests' time."""
+    with mock.patch("tensorflow.python.pywrap_tfe.TFE_ContextClearCaches"):
         keras.utils.set_random_seed(7)
     yield
     keras.config.set_dtype_policy("float32")

@@ -105,7 +105,7 @@ def test_a_vision_transformer(tmp_path, monkeypatch):
     assert names["model"].output_shape == (None, 2)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_clip(tmp_path, monkeypatch, capsys):
     """A caption is judged, pictures are found, and CLIP is fine-tuned in about 20 lines."""
     monkeypatch.chdir(tmp_path)

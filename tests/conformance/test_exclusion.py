@@ -19,7 +19,7 @@ def test_keys_that_no_query_attends_to():
     exclusion.check_pairs(exclusion.CROSS)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_masked_places_of_every_case():
     exclusion.check_layers()
     exclusion.check_pairs()
@@ -33,7 +33,7 @@ def test_losses():
     exclusion.check_losses()
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_all_of_it_on_another_backend(backend):
     run_module("tests.conformance.exclusion", backend=backend)

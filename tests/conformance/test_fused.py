@@ -6,7 +6,7 @@ from tests.backends import OTHERS
 from tests.processes import run_module
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_fused_kernels(backend):
     run_module("tests.conformance.fused", backend=backend)

@@ -39,7 +39,7 @@ def test_keras_layers_of_the_same_mechanism():
     masks.check_keras_scores()
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_all_of_it_on_another_backend(backend, tmp_path):
     run_module("tests.conformance.masks", tmp_path, backend=backend)

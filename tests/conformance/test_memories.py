@@ -24,7 +24,7 @@ def test_gradients_equal_finite_differences(name):
     memories.check_gradients(name)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_all_of_it_on_another_backend(backend):
     run_module("tests.conformance.memories", backend=backend)

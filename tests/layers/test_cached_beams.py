@@ -12,7 +12,7 @@ def test_cached_hypotheses_equal_whole_sequences(name):
     check_beams(LAYERS[name]())
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_cached_hypotheses_on_other_backends(backend):
     run_module("tests.layers.cached_beams", backend=backend)

@@ -197,7 +197,7 @@ def test_an_empty_batch_has_empty_answers(choices):
         assert call(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", OTHERS)
 def test_steps_on_another_backend(backend, tmp_path):
     run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend=backend)

@@ -80,7 +80,7 @@ def test_greatest_logits_are_finite():
     np.testing.assert_array_equal(same, [0, 0])
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", backends.OTHERS)
 def test_on_another_backend(backend):
     environment = {**os.environ, "KERAS_BACKEND": backend}

@@ -9,7 +9,6 @@ import pytest
 
 from keras_attn.saved import loading
 from keras_attn.saved.versions import version_folder
-from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
@@ -30,17 +29,11 @@ def _loaded_once():
         yield
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _pictures_of_one_training():
-    """A module's first training draws its answers, which takes a quarter of a tiny training; the
-    others do not."""
-    made = []
-
-    def first(*arguments):
-        made.append(None if made else answer_pictures(*arguments))
-        return made[-1] or []
-
-    with mock.patch("keras_attn_pipelines.runs.fitting.answer_pictures", first):
+@pytest.fixture(autouse=True)
+def _no_pictures_of_answers():
+    """Trainings that a module shares draw their answers; to draw them takes a quarter of a tiny
+    training, so that those of single tests do not."""
+    with mock.patch("keras_attn_pipelines.runs.fitting.answer_pictures", return_value=[]):
         yield
 
 

@@ -204,6 +204,7 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
     assert "whose training has ended" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path, capsys):
     expected = run.model().get_weights()
     for path in (run.folder, model):

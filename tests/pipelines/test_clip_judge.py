@@ -33,7 +33,7 @@ def judged(tmp_path_factory):
     return run, data, json.loads((folder / "scores.json").read_text())
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_scores_are_those_of_each_picture_alone(judged, capsys):
     run, data, result = judged
     clip = load_dual_encoder(CLIP)
@@ -59,7 +59,6 @@ def test_scores_are_those_of_each_picture_alone(judged, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.systems
 def test_a_saved_model_is_judged_alike(judged, tmp_path, capsys):
     run, data, result = judged
     model = str(tmp_path / "model")

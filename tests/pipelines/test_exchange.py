@@ -40,6 +40,7 @@ def ended(case):
     return [pair for pair in pairs if pair[0].strip() and not SPELLED.search(pair[0])]
 
 
+@pytest.mark.slow
 def test_answers_through_the_c_interface(imported, tmp_path, capsys):
     """A served answer is that of transformers; malformed neighbors change nothing."""
     case, run = imported

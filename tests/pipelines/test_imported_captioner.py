@@ -34,7 +34,7 @@ CASES = {"gpt2": (3, 3), "blip": (3, 3)}
 """Grids of the cases of square pictures."""
 
 
-@pytest.fixture(scope="module", params=["gpt2", pytest.param("blip", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["gpt2", "blip"])
 def imported(request, tmp_path_factory):
     case, out = request.param, tmp_path_factory.mktemp("imported") / request.param
     assert main(["import", str(GOLDEN / case), "--out", str(out)]) == 0
@@ -89,6 +89,7 @@ def test_answers_through_the_c_interface(imported, tmp_path, capsys):
         assert figure.stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_it_is_a_run_as_any(imported, tmp_path, capsys):
     """Asked, tuned and evaluated."""
     case, run, arrays = imported

@@ -119,6 +119,7 @@ def unverified(folder):
     return Run(folder)
 
 
+@pytest.mark.slow
 def test_captioners_answer_together(run, data, tmp_path, capsys):
     other = unverified(moved(run, tmp_path / "other", 0.3))
     together = combined.ensemble([run, other], tmp_path / "ensemble")

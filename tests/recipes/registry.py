@@ -27,7 +27,7 @@ class Row(NamedTuple):
         values: values of fields.
         bad: request that the service refuses: bytes, or an array of them.
         start: name of the row whose run it starts from, where it starts from one.
-        slow: whether its training is left to the slow tests.
+        slow: whether its training is left to the slow tests. Others train each kind of system.
         n_best: answers to a request that it is exported with.
     """
 
@@ -178,8 +178,14 @@ ROWS = (
     Row("own_pictures_transformer", scenes, FIT, PICTURE, "flickr8k_transformer", slow=True),
     Row("flickr8k_vit", scenes, VIT, PICTURE, slow=True),
     Row("vit_classifier", classes, COLORS, PICTURE),
-    Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
-    Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
+    Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE, slow=True),
+    Row(
+        "digits_stn",
+        digits,
+        {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2},
+        PICTURE,
+        slow=True,
+    ),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
     Row("translator_rnn", language, {**TEXT, **toy_language.TASK, **TINY_RNN}, SENTENCE, slow=True),
     Row(
@@ -189,10 +195,10 @@ ROWS = (
         SENTENCE,
         slow=True,
     ),
-    Row("text_classifier", texts, {**TEXT, **labeled_texts.TINY}, SENTENCE),
-    Row("babi_memory_network", stories, toy_stories.TINY, SENTENCE),
+    Row("text_classifier", texts, {**TEXT, **labeled_texts.TINY}, SENTENCE, slow=True),
+    Row("babi_memory_network", stories, toy_stories.TINY, SENTENCE, slow=True),
     Row("babi_dnc", stories, toy_stories.TINY_DNC, SENTENCE, slow=True),
-    Row("progressive_memory", sentences, {**TEXT, **BANK, "slots": (5,)}, SENTENCE),
+    Row("progressive_memory", sentences, {**TEXT, **BANK, "slots": (5,)}, SENTENCE, slow=True),
     Row("ntm_copy", generated, COPIED, b"01", n_best=1),
     Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True, n_best=1),
     Row("dnc_shortest_path", generated, {**DRAWN, "lengths": (3, 5)}, b"0101", slow=True, n_best=1),

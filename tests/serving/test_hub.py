@@ -36,8 +36,8 @@ def inputs_of(task, count):
     return {"images": np.random.default_rng(5).integers(0, 256, size).astype("float32")}
 
 
-@pytest.mark.systems
-@pytest.mark.parametrize("name", rows(TASKS, {"bart"}, "slow"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
 def test_greedy_answers_are_those_of_keras_hub(name, task_named):
     """Prompts differ in length; alone or together, the answers are the same."""
     task = task_named(name)
@@ -81,7 +81,7 @@ def test_scores_are_log_probabilities_of_the_model(task_named):
         np.testing.assert_allclose(total, found[0].result.scores[:, rank], rtol=1e-4)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_constraints_see_ids_after_the_reserved(task_named):
     task = task_named("gpt2")
     free = hub_tasks.generated(task, HubSampler(Greedy()), ["fox"])[0]

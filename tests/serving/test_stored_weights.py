@@ -79,7 +79,7 @@ def test_answers_are_those_of_the_rounded_weights(stored, storage):
                 np.testing.assert_array_equal(answer[key], value, err_msg=key)
 
 
-@pytest.mark.systems
+@pytest.mark.slow
 def test_models_that_are_loaded_together_keep_their_weights(stored, tiny_export, storage):
     """Restored variables have names, and Python's TensorFlow has one variable of a name."""
     other = caption_service()
