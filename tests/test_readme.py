@@ -6,23 +6,17 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keras_attn
 from keras_attn_pipelines.demo.scenes import write_scenes
+from tests.pages import FENCE, ROOT, blocks
 
-ROOT = Path(__file__).resolve().parents[1]
-FENCE = re.compile(r"```(?:python|\{code-cell\} ipython3)\n(.*?)```", re.DOTALL)
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 NEEDS_A_TPU = {"train_on_tpu.ipynb"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-def blocks(page):
-    return FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
 def cells(path):
