@@ -82,8 +82,8 @@ bounds:
 	PYTHON=$(PYTHON) .ci/bounds oldest
 	PYTHON=$(PYTHON) .ci/bounds newest
 
-# Builds the wheel and the captioner's archive into dist/, and captions a picture with both in an
-# empty virtual environment.
+# Builds the wheel and an archive of each bundled model into dist/, and asks all of them in an empty
+# virtual environment.
 release: $(READY)
 	rm -rf build dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
@@ -94,7 +94,8 @@ release: $(READY)
 	cd $(EMPTY) && for name in $(BUNDLED); do \
 		bin/python -m zipfile -e ../../dist/$$name.zip . || exit 1; done
 	cd $(EMPTY) && bin/keras-attn predict polarity "a warm , funny film" && \
-		bin/keras-attn predict craft_parser "The cells grew ." && bin/python -c "\
+		bin/keras-attn predict craft_parser "The cells grew ." && \
+		bin/keras-attn predict multi30k_en_de "Two dogs play in the snow." && bin/python -c "\
 	import keras_attn, skimage; assert '$(EMPTY)' in keras_attn.__file__; \
 	answer = keras_attn.load('$(CAPTIONER)').predict([skimage.data.camera()])[0]; \
 	assert answer.text, answer; print(answer.text)"

@@ -40,19 +40,24 @@ def test_the_rebuilt_model_answers_as_the_graph():
     np.testing.assert_allclose(rebuilt[SCORE], saved[SCORE], atol=1e-4)
 
 
-def test_sentences_are_classified_by_name():
-    classifier = keras_attn.load(model_folder("polarity"))
-    answers = classifier.predict(["a warm , funny film", "a dull , lifeless mess"])
-    assert [answer.text for answer in answers] == ["positive", "negative"]
-    rebuilt = WarmStart.read("polarity")
+def rebuilt_answers(name, sentences):
+    """What the model that is rebuilt from the metadata answers."""
+    rebuilt = WarmStart.read(name)
     service = rebuilt.experiment.work.service(
         rebuilt.model, rebuilt.vocabularies, rebuilt.experiment.model
     )
     function, signature = service.signatures()["serving_default"]
-    asked = tf.constant(["a warm , funny film", "a dull , lifeless mess"])
-    outputs = tf.function(function, input_signature=signature, autograph=False)(asked)
+    graph = tf.function(function, input_signature=signature, autograph=False)
+    return graph(tf.constant(sentences))
+
+
+def test_sentences_are_classified_by_name():
+    sentences = ["a warm , funny film", "a dull , lifeless mess"]
+    answers = keras_attn.load(model_folder("polarity")).predict(sentences)
+    assert [answer.text for answer in answers] == ["positive", "negative"]
     scores = [answer.score for answer in answers]
-    np.testing.assert_allclose(outputs["scores"][:, 0], scores, atol=1e-4)
+    again = rebuilt_answers("polarity", sentences)
+    np.testing.assert_allclose(again["scores"][:, 0], scores, atol=1e-4)
 
 
 def test_sentences_are_parsed_by_name():
@@ -65,11 +70,22 @@ def test_sentences_are_parsed_by_name():
     assert all("(NP (" in answer.text and "(VP (" in answer.text for answer in answers)
 
 
+def test_sentences_are_translated_by_name():
+    sentences = ["Two dogs are playing in the snow.", "A man in a red shirt rides a bicycle."]
+    answers = keras_attn.load(model_folder("multi30k_en_de")).predict(sentences)
+    texts = ["Zwei Hunde spielen im Schnee.", "Ein Mann in einem roten Hemd fährt Fahrrad."]
+    assert [answer.text for answer in answers] == texts
+    again = rebuilt_answers("multi30k_en_de", sentences)
+    assert [text.decode() for text in again["text"][:, 0].numpy()] == texts
+    scores = [answer.score for answer in answers]
+    np.testing.assert_allclose(again["score"][:, 0], scores, atol=1e-4)
+
+
 NAMES = sorted(path.stem for path in BUNDLED.glob("*.md"))
 
 
 def test_the_bundled_models_are_found():
-    assert {"flickr8k_captioner", "polarity", "craft_parser"} <= set(NAMES)
+    assert {"flickr8k_captioner", "polarity", "craft_parser", "multi30k_en_de"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
